@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { LeaseError } from '../base/errors.ts'
 import type { LeaseStore, StoreEvent } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { followLeases, type LiveLeases } from './live-leases.ts'
@@ -25,7 +26,7 @@ describe('live leases', () => {
     live = await followLeases(from, {
       prefix: '',
       onChange: ({ type, lease }) => reported.push(`${type} ${lease.resource}`),
-      onError: (error) => reported.push(String(error)),
+      onGap: (error) => reported.push(`gap ${error?.code ?? ''}`),
     })
     return live
   }
@@ -81,6 +82,20 @@ describe('live leases', () => {
     emit({ type: 'gap' })
     await vi.advanceTimersByTimeAsync(1000)
     expect(leases.current.map(({ resource }) => resource)).toEqual(['b'])
-    expect(reported).toEqual(['held a', 'held b', 'released a'])
+    expect(reported).toEqual(['held a', 'gap ', 'held b', 'released a'])
+  })
+
+  it('have a gap, which is reported once, while they cannot be listed', async () => {
+    const { list } = store
+    await follow(store)
+    store.list = async () => {
+      throw new LeaseError('store-unavailable', 'away')
+    }
+    await vi.advanceTimersByTimeAsync(62_000)
+    expect(reported).toEqual(['gap store-unavailable'])
+    store.list = list
+    await take('a')
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(reported).toEqual(['gap store-unavailable', 'held a'])
   })
 })

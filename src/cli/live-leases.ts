@@ -1,3 +1,4 @@
+import type { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { createLeases, type LeaseStore, type WatchEvent } from '../core/index.ts'
 
@@ -10,7 +11,8 @@ export interface FollowOptions {
   /** Only resources whose names begin with this text. */
   readonly prefix: string
   readonly onChange: (change: LeaseChange) => void
-  readonly onError: (error: unknown) => void
+  /** Something may have been missed. The leases are listed again, and what that shows is reported. */
+  readonly onGap: (error: LeaseError | undefined) => void
 }
 
 /** The leases that are held. The manager's watch keeps them up to date. */
@@ -22,7 +24,7 @@ export interface LiveLeases extends AsyncDisposable {
 /** Resolves when the leases that are already held have been reported. */
 export async function followLeases(
   store: LeaseStore,
-  { prefix, onChange, onError }: FollowOptions,
+  { prefix, onChange, onGap }: FollowOptions,
 ): Promise<LiveLeases> {
   const leases = createLeases(store)
   let isStarted = false
@@ -30,7 +32,7 @@ export async function followLeases(
     if (event.type !== 'gap') {
       const { type, lease } = event
       if (isStarted) onChange({ type: type === 'granted' ? 'held' : type, lease })
-    } else if (event.error) onError(event.error)
+    } else onGap(event.error)
   })
   const live: LiveLeases = {
     get current() {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Options } from './command.ts'
 import { CommandSettings } from './settings.ts'
 
 describe('a duration among the settings', () => {
@@ -19,5 +20,25 @@ describe('a duration among the settings', () => {
     await expect(read(flags, environment)).rejects.toThrow(
       `${source}: expected a duration such as 500ms, 30s or 5m, got "1w"`,
     )
+  })
+})
+
+describe('a variable of the environment', () => {
+  const options: Options = { wait: { type: 'string', setting: 'environment', help: '' } }
+  const load = (environment: NodeJS.ProcessEnv) => CommandSettings.load({}, options, environment)
+
+  it.each([
+    ['HOLDFAST_STROE', 'HOLDFAST_STORE'],
+    ['HOLDFAST_WIAT', 'HOLDFAST_WAIT'],
+  ])('that is misspelt is refused: %s', async (name, meant) => {
+    await expect(load({ [name]: 'x' })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: `${name}: unknown variable, did you mean ${meant}?`,
+    })
+  })
+
+  it('of another program, of another command, or of a run around it is ignored', async () => {
+    const names = ['URL', 'TOKEN', 'RESOURCE', 'LEASE_ID', 'OWNER', 'SLACK_URL', 'TEST_REDIS_URL', 'HOME']
+    await load(Object.fromEntries(names.map((name) => [`HOLDFAST_${name}`, 'x'])))
   })
 })

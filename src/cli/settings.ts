@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { show } from '../base/arguments.ts'
 import { parseDuration, unitQuestion } from '../base/duration.ts'
-import { settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
+import { expectVariables, settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
 import type { Flags } from './arguments.ts'
 import type { Options } from './command.ts'
 import { type Failure, usageFailure } from './failure.ts'
@@ -23,6 +23,10 @@ export class CommandSettings {
   }
 
   static async load(flags: Flags, options: Options, env: NodeJS.ProcessEnv): Promise<CommandSettings> {
+    expectVariables(
+      env,
+      Object.keys(options).filter((name) => options[name]?.setting),
+    )
     const withoutFile = new CommandSettings(flags, options, env)
     if (!('config' in options)) return withoutFile
     const file = await readConfiguration(withoutFile.text('config'))

@@ -3,6 +3,7 @@ import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure } from './failure.ts'
 import type { LeaseChange } from './live-leases.ts'
+import { signalExitCode } from './signals.ts'
 import { printable, type Terminal } from './terminal.ts'
 import { WatchView } from './watch-view.ts'
 
@@ -17,6 +18,8 @@ const HOME = '\x1b[H'
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\x1b[J'
 const ESCAPE = '\x1b'
+/** In the raw mode of the terminal, it sends no signal. */
+const CTRL_C = '\x03'
 /** Keys that arrive together: an escape sequence is one key. */
 const KEY = new RegExp(`${ESCAPE}\\[[A-Z]|.`, 'gsu')
 
@@ -80,7 +83,7 @@ export function openScreen(terminal: Terminal, title: string): Screen {
         process.stdin.on('data', (keys) => {
           for (const [key] of keys.toString().matchAll(KEY)) {
             const effect = view.press(key, leases())
-            if (effect?.type === 'quit') resolve(EXIT.ok)
+            if (effect?.type === 'quit') resolve(key === CTRL_C ? signalExitCode('SIGINT') : EXIT.ok)
             if (effect?.type === 'release') void end(effect.lease, release)
           }
           draw()

@@ -26,6 +26,8 @@ describe('the configuration', () => {
     ['json.conf', '\n {"logLevel":"warn"}'],
     ['toml.conf', '# settings\nlogLevel = "warn"'],
     ['none', 'logLevel = "warn"'],
+    ['mark.json', '\ufeff{"logLevel":"warn"}'],
+    ['mark.toml', '\ufefflogLevel = "warn"'],
   ])('reads TOML and JSON, whatever the name of the file: %s', (name, text) => {
     expect(loadSettings({ environment: {}, file: file(name, text) }).logLevel).toBe('warn')
   })
@@ -42,18 +44,25 @@ describe('the configuration', () => {
   it.each([
     [{ flags: { 'log-level': 'loud' } }, '--log-level: expected one of debug, info'],
     [{ environment: { HOLDFAST_LOG_LEVEL: 'loud' } }, 'HOLDFAST_LOG_LEVEL: expected one of debug, info'],
+    [
+      { environment: { HOLDFAST_STROE: 'x' } },
+      'HOLDFAST_STROE: unknown variable, did you mean HOLDFAST_STORE?',
+    ],
     [{ file: file('bad.toml', 'ttl = "soon"') }, 'bad.toml): expected a duration'],
     [{ file: file('unknown.toml', 'tll = "30s"') }, 'unknown setting, did you mean `ttl`?'],
     [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],
     [{ file: file('broken.json', '{') }, 'broken.json cannot be used: '],
     [{ file: file('list.json', '[]') }, 'list.json cannot be used: expected an object'],
+    [{ file: file('latin1.toml', Buffer.from('appId = "\xfc"', 'latin1')) }, 'latin1.toml cannot be used: '],
+    [{ file: file('twice.toml', 'port = 1\nport = 2') }, 'twice.toml cannot be used: '],
+    [{ file: directory }, 'cannot be used: EISDIR'],
     [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: there is no such file'],
   ])('refuses %j and says where it came from', (sources, message) => {
     expect(() => loadSettings({ environment: {}, ...sources })).toThrow(message)
   })
 })
 
-function file(name: string, text: string): string {
+function file(name: string, text: string | Buffer): string {
   const path = join(directory, name)
   writeFileSync(path, text)
   return path

@@ -3,6 +3,7 @@ import { parse as parseToml } from 'smol-toml'
 import { isObject } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import {
+  expectVariables,
   flagOf,
   resolveSettings,
   SETTINGS,
@@ -30,6 +31,7 @@ export interface ConfigurationSources {
  */
 export function loadSettings(sources: ConfigurationSources = {}): Settings {
   const { flags = {}, environment = process.env, file } = sources
+  expectVariables(environment)
   return resolveSettings([
     {
       name: 'flag',
@@ -59,7 +61,7 @@ function fileSource(path: string): SettingsSource {
 /** The values of a file in TOML or JSON. Its content decides if its extension is neither. */
 export function readConfigurationFile(path: string): Readonly<Record<string, unknown>> {
   try {
-    const values = parse(path, readFileSync(path, 'utf8'))
+    const values = parse(path, new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)))
     if (isObject(values)) return values
     throw new SyntaxError('expected an object')
   } catch (error) {

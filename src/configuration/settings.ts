@@ -1,5 +1,5 @@
 import { LeaseError } from '../base/errors.ts'
-import { suggest } from '../base/suggest.ts'
+import { misspelt, suggest } from '../base/suggest.ts'
 import {
   address,
   bytes,
@@ -162,6 +162,19 @@ export function unknownSettings({ name, values }: Pick<SettingsSource, 'name' | 
   return Object.keys(values)
     .filter((key) => !Object.hasOwn(SETTINGS, key))
     .map((key) => `\`${key}\` (${name}): unknown setting, ${suggest(key, Object.keys(SETTINGS))}`)
+}
+
+/**
+ * Throws if a variable is a misspelt one of a setting, or of `others`. Any other `HOLDFAST_` variable belongs to another
+ * program.
+ */
+export function expectVariables(environment: Readonly<Record<string, unknown>>, others: string[] = []): void {
+  const known = [...Object.keys(SETTINGS).map(flagOf), ...others].map(variableOf)
+  const mistakes = Object.keys(environment).flatMap((name) => {
+    const meant = misspelt(name, known)
+    return meant === undefined ? [] : [`${name}: unknown variable, did you mean ${meant}?`]
+  })
+  if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
 }
 
 /** Settings given in code; the others have their defaults. */

@@ -70,7 +70,7 @@ export function throwRefusal(lease: Fence, row: unknown): never {
   })
 }
 
-function tableOf(options: GuardTableOptions): string {
+export function tableOf(options: GuardTableOptions): string {
   expectOptions(options, { table: 1 })
   const { table = 'holdfast_guard' } = options
   if (typeof table !== 'string' || !/^[a-z_]\w*(\.[a-z_]\w*)?$/i.test(table))

@@ -28,7 +28,10 @@ describe('a command of holdfast run', () => {
       expect((await second.ended).code).toBe(0)
       clearTimeout(stuck)
       first.signal('SIGCONT')
-      expect((await first.ended).code).toBe(76)
+      expect(await first.ended).toMatchObject({
+        code: 76,
+        stderr: expect.stringContaining('this process was stopped for longer than its lease'),
+      })
       ticking.expectOneAtATime()
     },
   )

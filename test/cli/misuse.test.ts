@@ -59,6 +59,12 @@ describe('an error is one line with a remedy:', () => {
       64,
       /expected --if-available or --wait, got both; /,
     ],
+    [
+      'a benchmark of no time',
+      ['bench', '--duration', '0'],
+      64,
+      /--duration: expected at least 1ms, got 0ms/,
+    ],
     ['a wrong limit', ['ls', '--limit', 'none'], 64, /--limit: expected a whole number from 1/],
     [
       'a resource with control characters',
@@ -126,6 +132,15 @@ describe('an error is one line with a remedy:', () => {
     expect(ended.stderr).toMatch(/^holdfast: [^\n]+\n$/)
     expect(ended.stderr).toMatch(message)
     expect(ended.stderr).not.toContain('secret')
+  })
+
+  it('a misspelt variable', async () => {
+    const env = { HOLDFAST_STROE: 'redis://db' }
+    expect(await holdfast(['run', 'job', '--', 'true'], { cwd: temporaryDirectory(), env })).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: 'holdfast: HOLDFAST_STROE: unknown variable, did you mean HOLDFAST_STORE?\n',
+    })
   })
 
   it('a corrupt database', async () => {

@@ -1,8 +1,11 @@
 /** Commands whose store cannot be reached at their start, and commands whose output nobody reads. */
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../scripts/services/free-port.ts'
+import { startServer } from '../../scripts/services/index.ts'
+import { CALL_TIMEOUT_MS } from '../../src/base/answer-within.ts'
+import { CONNECT_LIMIT_MS } from '../../src/cli/stores/opened-store.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe } from './server.ts'
@@ -12,11 +15,15 @@ const { HOLDFAST_TEST_REDIS_URL: redis = '' } = process.env
 describe('a store that cannot be reached at the start', () => {
   let proxy: CuttableProxy
   let store: string
+  /** The same store, without the proxy. */
+  let direct: string
   beforeEach(async () => {
     const { hostname, port } = new URL(redis)
     proxy = await cuttableProxy(hostname, Number(port))
     proxy.cut()
-    store = `redis://${proxy.address}?prefix=${crypto.randomUUID()}`
+    const prefix = crypto.randomUUID()
+    store = `redis://${proxy.address}?prefix=${prefix}`
+    direct = `${redis}?prefix=${prefix}`
   })
   afterEach(() => proxy[Symbol.asyncDispose]())
 
@@ -61,6 +68,60 @@ describe('a store that cannot be reached at the start', () => {
     await expect.poll(() => patient.stderr).toMatch(/; trying again\n/)
     proxy.mend()
     expect(await patient.ended).toMatchObject({ code: 0, stdout: 'done\n' })
+  })
+
+  it('run does not wait longer for a store that accepts the connection and is silent', async () => {
+    const server = await startServer('redis')
+    onTestFinished(() => server.stop())
+    server.freeze()
+    const startedAt = performance.now()
+    const run = await holdfast(['run', '--wait', '1s', '--store', server.address, 'job', '--', 'true'])
+    const took = performance.now() - startedAt
+    server.thaw()
+    expect(run.code).toBe(69)
+    expect(run.stderr).toContain('no answer from the store within 2000 ms; check that it is running')
+    expect(took).toBeLessThan(CONNECT_LIMIT_MS)
+  })
+
+  it('run whose wait ends while its store is silent exits soon after', async () => {
+    const server = await startServer('redis')
+    onTestFinished(() => server.stop())
+    const at = ['--store', server.address]
+    const holder = new Holdfast([
+      'run',
+      ...at,
+      '--ttl',
+      '1h',
+      'job',
+      '--',
+      'sh',
+      '-c',
+      'echo here; exec sleep 600',
+    ])
+    await expect.poll(() => holder.stdout).toBe('here\n')
+    const waiting = new Holdfast(['run', ...at, '--wait', '1s', 'job', '--', 'true'])
+    await expect.poll(() => waiting.stderr).toContain('waiting for job')
+    server.freeze()
+    const frozenAt = performance.now()
+    expect((await waiting.ended).code).toBe(75)
+    const took = performance.now() - frozenAt
+    server.thaw()
+    // The wait, and a second each to leave the queue and to close the store.
+    expect(took).toBeLessThan(CALL_TIMEOUT_MS)
+  })
+
+  it('watch in a pipe says that it may have missed something, and finds what it missed', async () => {
+    proxy.mend()
+    const watching = new Holdfast(['watch', '--store', store])
+    const types = () => watching.stdout.match(/"type":"[a-z]+"/g) ?? []
+    const take = (resource: string) => holdfast(['run', '--store', direct, resource, '--', 'sleep', '600'])
+    void take('before')
+    await expect.poll(types).toEqual(['"type":"held"'])
+    proxy.cut()
+    void take('meanwhile')
+    await expect.poll(types).toContain('"type":"gap"')
+    proxy.mend()
+    await expect.poll(() => watching.stdout).toMatch(/"gap"\}\n(.*\n)*.*"type":"held","resource":"meanwhile"/)
   })
 
   it('run whose wait a signal ends exits with its code', async () => {

@@ -19,6 +19,16 @@ describe('holdfast run', () => {
     expect(await holdfast(args, { input: 'given' })).toEqual({ code: 0, stdout: 'given', stderr: 'bad\n' })
   })
 
+  it('says that it creates the default store, and only then', async () => {
+    const cwd = temporaryDirectory()
+    const runs = [await holdfast(['run', 'job', '--', 'true'], { cwd })]
+    runs.push(await holdfast(['run', 'job', '--', 'true'], { cwd }))
+    const created =
+      'holdfast: created sqlite:./holdfast.db, the default store; --store or HOLDFAST_STORE names another\n'
+    expect(runs.map(({ stderr }) => stderr)).toEqual([created, ''])
+    expect((await run('other', ['true']).ended).stderr).toBe('')
+  })
+
   it('passes the lease to the command in its environment', async () => {
     const script = 'echo "$HOLDFAST_RESOURCE $HOLDFAST_TOKEN $HOLDFAST_LEASE_ID"'
     const { stdout } = await run('job', shell(script)).ended

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { PseudoTerminal } from './pseudo-terminal.ts'
 
@@ -48,6 +49,27 @@ describe('on a terminal', () => {
     expect(await terminal.ended).toBe(0)
   })
 
+  it('watch that Ctrl-C ends exits with 130, as in a pipe', async () => {
+    const terminal = new PseudoTerminal(`watch --store ${store}`)
+    await expect.poll(() => terminal.output).toMatch(/> backup +mika/)
+    terminal.type('\x03')
+    expect(await terminal.ended).toBe(130)
+    expect(terminal.output).toMatch(/\?25h.*\?1049l$/)
+  })
+
+  it('watch restores the screen also if a signal comes before its store has answered', async () => {
+    holder.signal('SIGTERM')
+    await holder.ended
+    const locker = new DatabaseSync(store.replace('sqlite:', ''))
+    onTestFinished(() => locker.close())
+    locker.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE')
+    const terminal = new PseudoTerminal(`watch --store ${store}`)
+    await expect.poll(() => terminal.output).toContain('?1049h')
+    terminal.type('\x03')
+    expect(await terminal.ended).toBe(130)
+    expect(terminal.output).toMatch(/\?25h.*\?1049l$/)
+  })
+
   it('a command says what it waits for when that takes longer than a second', async () => {
     await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -87,9 +109,9 @@ describe('on a terminal', () => {
 
   it.each([
     ['y\r', 0, 'Released backup, which mika held.', 'Nobody holds backup.'],
-    ['\r', 1, '', 'mika'],
-    ['\x03', 1, '', 'mika'],
-    ['\x04', 1, '', 'mika'],
+    ['\r', 1, 'Nothing was released.', 'mika'],
+    ['\x03', 1, 'Nothing was released.', 'mika'],
+    ['\x04', 1, 'Nothing was released.', 'mika'],
   ])('release asks for confirmation: %j', async (answer, code, printed, after) => {
     const terminal = new PseudoTerminal(`release --force --store ${store} backup`)
     await expect.poll(() => terminal.output).toContain('End it? [y/N]')

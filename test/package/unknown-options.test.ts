@@ -27,7 +27,13 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'client/http-store': ["httpStore('http://localhost', _)"],
   'client/index': ["createDocumentLock({ ..._, roomId: 'a', url: 'http://localhost' })"],
   'locks/index': ['createLockManager(store, _)'],
-  'guard/index': ['guardTable(_)', 'sqliteGuard(database, _)', 'postgresGuard(pool, _)'],
+  'guard/index': [
+    'guardTable(_)',
+    'sqliteGuard(database, _)',
+    'postgresGuard(pool, _)',
+    'mysqlGuardTable(_)',
+    'mysqlGuard(mysql, _)',
+  ],
   'once/index': [
     'createOnce(memoryJobs(), _)',
     "createOnce(memoryJobs()).run('a', work, _)",

@@ -1,5 +1,6 @@
 import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
+import { createConnection, createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
 import pg from 'pg'
 import { createClientPool } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,6 +10,9 @@ import {
   etcdGuard,
   type Fence,
   guardTable,
+  type MysqlClient,
+  mysqlGuard,
+  mysqlGuardTable,
   postgresGuard,
   REDIS_FENCE,
   redisGuard,
@@ -17,6 +21,7 @@ import {
   type GuardedDocument,
   onEtcd,
   onIoredis,
+  onMysql,
   onNodeRedis,
   onPg,
   onPgRow,
@@ -29,6 +34,7 @@ import { freshPrefix } from './redis/clients.ts'
 const {
   HOLDFAST_TEST_REDIS_URL: redisUrl = '',
   HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '',
+  HOLDFAST_TEST_MYSQL_URL: mysqlUrl = '',
   HOLDFAST_TEST_ETCD_URL: etcdUrl = '',
 } = process.env
 
@@ -38,6 +44,7 @@ const kinds: Record<string, () => Promise<GuardedDocument>> = {
   'Postgres with pg': () => onPg(postgresUrl),
   'Postgres with postgres.js': () => onPostgresJs(postgresUrl),
   'a row of Postgres': () => onPgRow(postgresUrl),
+  MySQL: () => onMysql(mysqlUrl),
   etcd: () => onEtcd(etcdUrl),
   SQLite: onSqliteTransaction,
   'a row of SQLite': onSqliteRow,
@@ -225,5 +232,95 @@ describe('a guard in Postgres', () => {
 async function waitingForLock(pool: pg.Pool, pid: number): Promise<string> {
   const query = "SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'"
   while ((await pool.query(query, [pid])).rows.length === 0);
+  return 'waiting'
+}
+
+describe('a guard in MySQL', () => {
+  const table = `guard_${freshPrefix().replaceAll('-', '_')}`
+  const guardOf = (client: MysqlClient) => mysqlGuard(client, { table })
+  let pool: Pool
+  beforeAll(async () => {
+    pool = createPool({ uri: mysqlUrl })
+    await pool.query(mysqlGuardTable({ table }))
+    await pool.query(mysqlGuardTable({ table }))
+  })
+  afterAll(async () => {
+    await pool.query(`DROP TABLE ${table}`)
+    await pool.end()
+  })
+
+  it('makes other checks wait for the end of the transaction, and takes a rollback back', async () => {
+    const [one, other] = [await pool.getConnection(), await pool.getConnection()]
+    await one.beginTransaction()
+    await guardOf(one).check(fence(TOKEN + 1))
+    await other.beginTransaction()
+    const waiting = guardOf(other).check(fence(TOKEN))
+    const first = await Promise.race([waiting.then(() => 'checked'), waitingForRow(pool, other.threadId)])
+    expect(first).toBe('waiting')
+    await one.rollback()
+    await waiting
+    await other.commit()
+    for (const connection of [one, other]) connection.release()
+    await expect(guardOf(pool).check(fence(TOKEN - 1))).rejects.toThrow(
+      `the guard has seen a newer lease, with token ${TOKEN}`,
+    )
+  })
+
+  it.each(['REPEATABLE READ', 'READ COMMITTED'])(
+    'sees a newer lease than its transaction has read before, at %s',
+    async (level) => {
+      const resource = `document in ${level}`
+      await guardOf(pool).check({ ...fence(TOKEN), resource })
+      const old = await pool.getConnection()
+      await old.query(`SET TRANSACTION ISOLATION LEVEL ${level}`)
+      await old.beginTransaction()
+      await old.query(`SELECT * FROM ${table}`)
+      await guardOf(pool).check({ ...fence(TOKEN + 2), resource })
+      const refusal = await guardOf(old)
+        .check({ ...fence(TOKEN + 1), resource })
+        .catch(String)
+      await old.rollback()
+      old.release()
+      expect(refusal).toContain(`the guard has seen a newer lease, with token ${TOKEN + 2}`)
+    },
+  )
+
+  it('keeps names apart that a collation or a short column would take for one', async () => {
+    const names = ['A', 'a', 'a ', 'ä', "'", 'x'.repeat(3071), 'x'.repeat(3072)]
+    for (const [n, resource] of names.entries())
+      await guardOf(pool).check({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
+    for (const [n, resource] of names.entries())
+      await guardOf(pool).check({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
+    await expect(guardOf(pool).check({ ...fence(TOKEN), resource: 'ä'.repeat(1537) })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(/^lease\.resource: expected at most 3072 bytes of UTF-8, got /),
+    })
+  })
+
+  it('works whatever the options of the client are, and with callbacks', async () => {
+    const options = { rowsAsArray: true, supportBigNumbers: true, bigNumberStrings: true }
+    const connection = await createConnection({ uri: mysqlUrl, ...options })
+    const { connection: withCallbacks } = connection as unknown as { readonly connection: MysqlClient }
+    for (const client of [connection, withCallbacks]) {
+      await guardOf(client).check({ ...fence(TOKEN + 1), resource: 'options' })
+      await expect(guardOf(client).check({ ...fence(TOKEN), resource: 'options' })).rejects.toMatchObject({
+        code: 'stale-token',
+      })
+    }
+    await connection.end()
+  })
+
+  it('passes the errors of the client on unchanged', async () => {
+    const guard = mysqlGuard(pool, { table: 'no_such_table' })
+    await expect(guard.check(fence(1))).rejects.toMatchObject({ code: 'ER_NO_SUCH_TABLE' })
+    expect(() => mysqlGuard('mysql://localhost' as never)).toThrow('client: expected a Pool or a connection')
+  })
+})
+
+/** Resolves when this connection waits for a lock. */
+async function waitingForRow(pool: Pool, thread: number): Promise<string> {
+  const query = `SELECT 1 FROM information_schema.innodb_trx
+    WHERE trx_mysql_thread_id = ? AND trx_state = 'LOCK WAIT'`
+  while ((await pool.query<RowDataPacket[]>(query, [thread]))[0].length === 0);
   return 'waiting'
 }

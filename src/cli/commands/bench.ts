@@ -2,6 +2,7 @@ import { randomId } from '../../base/random-id.ts'
 import { createLeases, type Leases } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { usageFailure } from '../failure.ts'
 import { openStore, storeAddress, withoutPassword, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import { alignColumns } from '../terminal.ts'
@@ -35,6 +36,7 @@ long as those of other released leases.`,
   async run({ positionals, settings, terminal }) {
     const address = positionals[0] ?? storeAddress(settings)
     const duration = settings.duration('duration') ?? DEFAULT_DURATION_MS
+    if (duration < 1) throw usageFailure(`--duration: expected at least 1ms, got ${duration}ms`)
     const isJson = settings.is('json')
     if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
     const step = (what: string) => terminal.step(`measuring ${what}`)

@@ -62,7 +62,10 @@ Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
         const isOpen = named.length > 1 && !isAll
         if (isOpen && isSure) throw usageFailure(severalHold(name, named))
         const chosen = isSure ? named : await ask(first, named, isOpen, terminal)
-        if (chosen.length === 0) return EXIT.no
+        if (chosen.length === 0) {
+          print('Nothing was released.', isAll ? [] : null)
+          return EXIT.no
+        }
         const ended: LeaseRecord[] = []
         for (const lease of chosen) {
           // By its token, so that it cannot end the lease of the next holder.

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createLeases, type Lease, type Leases } from '../../core/index.ts'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -8,7 +9,7 @@ import { createReport } from '../run/report.ts'
 import { supervise } from '../run/supervise.ts'
 import { trackExpiry } from '../run/track-expiry.ts'
 import { RunSignals, signalExitCode } from '../signals.ts'
-import { storeAddress, withStore } from '../stores/index.ts'
+import { closed, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 
 export const run: Command = {
@@ -46,6 +47,9 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const { graceMs, retryFor, ...options } = readRunOptions(settings)
     const report = createReport({ settings, terminal })
     const signals = new RunSignals()
+    const address = storeAddress(settings)
+    // The default store of another directory is another store.
+    const isNew = settings.text('store') === undefined && !existsSync(address.replace('sqlite:', ''))
     const startedAt = performance.now()
     const waitLeft = () => Math.max(0, Math.ceil(options.wait - (performance.now() - startedAt)))
     const hold = async (opened: OpenedStore): Promise<number> => {
@@ -60,6 +64,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
         wait: waitLeft(),
         signal: signals.endOfWait,
       })
+      if (isNew) report.created(address)
       if (!lease) return signalExitCode(signals.endOfWait.reason)
       try {
         // A slow grant has used up part of the TTL. The command should start with most of it.
@@ -81,7 +86,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     }
     try {
       const reaching = { retryFor, signal: signals.endOfWait, onRetry: report.unreached }
-      return await withStore(storeAddress(settings), hold, reaching)
+      return await withStore(address, hold, reaching)
     } catch (error) {
       // A signal ended the tries to reach the store.
       if (signals.endOfWait.aborted && error === signals.endOfWait.reason)
@@ -100,7 +105,8 @@ async function acquire(
   try {
     return await leases.acquire(resource, options)
   } catch (error) {
-    await leases.close()
+    // Leaves the queue.
+    await closed(leases)
     if (options.signal.aborted) return null
     throw error
   }

@@ -1,3 +1,4 @@
+import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { WaitingQuery } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
@@ -11,7 +12,7 @@ import type { Terminal } from '../terminal.ts'
 export const watch: Command = {
   usage: 'watch [options] [prefix]',
   description: `Follows leases as they are acquired, renewed, released and expire. On a terminal: a live table, with keys
-to select, inspect, filter, sort and release. In a pipe, or with --json: a line of JSON for each change, first for the leases that are already held.`,
+to select, inspect, filter, sort and release. In a pipe, or with --json: a line of JSON for each change, first for the leases that are already held. The type gap says that changes may have been missed; the leases are then listed again.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
@@ -23,23 +24,25 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
     const address = storeAddress(settings)
     const isLive = terminal.isInteractive && !settings.is('json')
     return withStore(address, async ({ store }) => {
+      // Before the screen opens, so that a signal during the start restores the terminal too.
+      const signalled = nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(signalExitCode)
       const screen = isLive
         ? (await import('../watch-screen.ts')).openScreen(terminal, withoutPassword(address))
         : undefined
-      try {
+      const follow = async () => {
         await using live = await followLeases(store, {
           prefix,
           onChange: screen?.addChange ?? printChange(terminal),
-          onError: screen?.showProblem ?? ((error) => terminal.remark(asFailure(error).message)),
+          onGap: screen ? (error) => error && screen.showProblem(error) : printGap(terminal),
         })
-        const signalled = nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(signalExitCode)
         const release = async ({ resource, token }: LeaseRecord) =>
           // By its token, so that it cannot end the lease of the next holder.
           (await store.release({ resource, token })).ended !== null
         const waiting = async (query: WaitingQuery) => (await store.waiting?.(query)) ?? []
-        return await (screen
-          ? Promise.race([signalled, screen.showUntilQuit({ leases: () => live.current, release, waiting })])
-          : signalled)
+        return await (screen?.showUntilQuit({ leases: () => live.current, release, waiting }) ?? signalled)
+      }
+      try {
+        return await Promise.race([signalled, follow()])
       } finally {
         screen?.close()
       }
@@ -51,5 +54,12 @@ function printChange(terminal: Terminal): (change: LeaseChange) => void {
   return ({ type, lease }) => {
     const { state: _, ...shown } = leaseToJson(lease)
     terminal.print(JSON.stringify({ at: new Date().toISOString(), type, ...shown }))
+  }
+}
+
+function printGap(terminal: Terminal): (error: LeaseError | undefined) => void {
+  return (error) => {
+    terminal.print(JSON.stringify({ at: new Date().toISOString(), type: 'gap' }))
+    if (error) terminal.remark(asFailure(error).message)
   }
 }

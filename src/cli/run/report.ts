@@ -6,6 +6,8 @@ import { formatDuration } from '../format-duration.ts'
 import { printable } from '../terminal.ts'
 import type { EndSignal } from './countdown.ts'
 
+const UNANSWERED = 'the store did not answer in time'
+
 /** Prints on standard error what happens to the lease. Standard output is the command's. */
 export interface Report {
   event(event: LeaseEvent): void
@@ -14,13 +16,15 @@ export interface Report {
   /** The command was sent this signal, because its lease ends. */
   ending(signal: EndSignal, graceMs: number): void
   unguarded(): void
+  /** The default store did not exist. */
+  created(address: string): void
   unreleased(error: unknown): void
 }
 
 export function createReport({ settings, terminal }: Pick<Invocation, 'settings' | 'terminal'>): Report {
   const isQuiet = settings.is('quiet')
   let isOutageReported = false
-  let reason = 'the store did not answer in time'
+  let reason = UNANSWERED
   const print = (type: string, text: string, details: object = {}) =>
     terminal.remark(text, { type, ...details })
 
@@ -51,10 +55,15 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
           isOutageReported = true
           return print('unavailable', `${error.message}; retrying`, { resource })
         }
+        case 'renewed':
+          reason = UNANSWERED
+          return
         case 'lost': {
-          const { token } = event
+          const { token, error } = event
           if (event.reason === 'refused' || event.reason === 'ended')
             reason = 'another caller ended it, or it expired'
+          // Its deadline passed, and no renewal was under way or had failed.
+          else if (error.cause === undefined) reason = 'this process was stopped for longer than its lease'
           const details = { resource, token, reason: event.reason }
           return print('lost', `the lease of ${name} was lost: ${reason}`, details)
         }
@@ -72,6 +81,9 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
     },
     unguarded() {
       print('unguarded', 'the guard process has ended; if holdfast is killed now, its command keeps running')
+    },
+    created(address) {
+      print('created', `created ${address}, the default store; --store or HOLDFAST_STORE names another`)
     },
     unreleased(error) {
       print('unreleased', `the lease could not be released, and will expire: ${messageOf(error)}`)

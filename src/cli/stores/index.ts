@@ -1,4 +1,5 @@
 import { orAborted } from '../../base/abort.ts'
+import { answerWithin } from '../../base/answer-within.ts'
 import { systemClock } from '../../base/clock.ts'
 import { isRetryable } from '../../base/errors.ts'
 import { backoffMs, pause, pauseUntilAborted } from '../../base/pause.ts'
@@ -9,6 +10,8 @@ import type { OpenedStore, OpenOptions } from './opened-store.ts'
 
 /** A command that has done its work does not wait longer for a server that does not answer. */
 const CLOSE_LIMIT_MS = 1000
+/** A healthy server on another continent answers within this time, however short the wait for a lease is. */
+const MIN_REACH_MS = 2000
 
 type Open = (address: string, options: OpenOptions) => Promise<OpenedStore>
 
@@ -52,9 +55,14 @@ export async function withStore<T>(
     throw asFailure(error, withoutPassword(address))
   } finally {
     onStep('')
-    const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
-    await Promise.race([opened.close().catch(() => {}), limit])
+    await closed(opened)
   }
+}
+
+/** Waits for the end of `close()`, but not for a server that does not answer. */
+export async function closed(closable: { close(): Promise<void> }): Promise<void> {
+  const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
+  await Promise.race([closable.close().catch(() => {}), limit])
 }
 
 export async function openStore(address: string, options: OpenOptions = {}): Promise<OpenedStore> {
@@ -67,9 +75,13 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
       `${shown} is not the address of a store; expected one that begins with ${schemes.join(', ')}`,
     )
   }
-  return untilReached(options, async () => {
+  return untilReached(options, async (left) => {
     try {
-      return await open(address, options)
+      const opened = open(address, options)
+      // Whoever waits for a limited time does not wait longer for a server that accepts the connection and is silent.
+      return await (left > 0
+        ? answerWithin(opened, Math.max(left, MIN_REACH_MS), { clock: systemClock })
+        : opened)
     } catch (error) {
       if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL')
         throw usageFailure(`${shown} is not a valid URL; expected one such as redis://localhost:6379`)
@@ -81,12 +93,12 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
 /** Repeats the work while it fails because the server cannot be reached, for as long as the options say. */
 export async function untilReached<T>(
   { retryFor = 0, signal, onRetry }: OpenOptions,
-  work: () => Promise<T>,
+  work: (left: number) => Promise<T>,
 ): Promise<T> {
   const giveUpAt = systemClock.monotonic() + retryFor
   for (let tries = 1; ; tries++) {
     try {
-      return await orAborted(work(), signal)
+      return await orAborted(work(giveUpAt - systemClock.monotonic()), signal)
     } catch (error) {
       signal?.throwIfAborted()
       const left = giveUpAt - systemClock.monotonic()

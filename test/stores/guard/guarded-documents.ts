@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
+import { createPool } from 'mysql2/promise'
 import pg from 'pg'
 import postgres from 'postgres'
 import { createClient } from 'redis'
@@ -16,11 +17,14 @@ import {
   type Fence,
   fenceAllows,
   guardTable,
+  mysqlGuard,
+  mysqlGuardTable,
   postgresGuard,
   redisGuard,
   sqliteGuard,
 } from '../../../src/guard/index.ts'
 import { etcdStore } from '../../../src/stores/etcd/index.ts'
+import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
@@ -179,6 +183,45 @@ export function onPgRow(url: string): Promise<GuardedDocument> {
       [Symbol.asyncDispose]: () => pool.end(),
     }
   })
+}
+
+export async function onMysql(url: string): Promise<GuardedDocument> {
+  const database = `guard_${freshPrefix().replaceAll('-', '_')}`
+  const setUp = createPool({ uri: url })
+  await setUp.query(`CREATE DATABASE ${database}`)
+  const pool = createPool({ uri: url, database })
+  await pool.query(mysqlGuardTable())
+  await pool.query('CREATE TABLE document (body text)')
+  await pool.query('INSERT INTO document VALUES (null)')
+  const store = mysqlStore(pool)
+  return {
+    store,
+    announce: (lease) => mysqlGuard(pool).check(lease),
+    async save(lease, text) {
+      const connection = await pool.getConnection()
+      try {
+        await connection.beginTransaction()
+        await mysqlGuard(connection).check(lease)
+        await connection.execute('UPDATE document SET body = ?', [text])
+        await connection.commit()
+      } catch (error) {
+        await connection.rollback()
+        throw error
+      } finally {
+        connection.release()
+      }
+    },
+    async read() {
+      const [rows] = await pool.query('SELECT body FROM document')
+      return (rows as { body: string | null }[])[0]?.body ?? null
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await pool.end()
+      await setUp.query(`DROP DATABASE ${database}`)
+      await setUp.end()
+    },
+  }
 }
 
 async function onSqlite(open: (db: DatabaseSync) => Pick<GuardedDocument, 'announce' | 'save'>) {
