@@ -7,6 +7,8 @@ import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValu
 import { identifier } from './sql-text.ts'
 
 const SCRIPT_LIMIT_MS = 60_000
+/** The transaction status of a connection without a transaction. */
+const IDLE = 'I'
 
 interface Query {
   readonly name?: string
@@ -93,11 +95,12 @@ function pgQueries(
 /** A client runs one query at a time, and a future `pg` will reject queries that do not wait for their turn. */
 export function pgClient(client: PgClient, limit = new AnswerLimit()): PostgresDatabase {
   const { query, run } = pgQueries(client, limit)
+  followTransactions(client)
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const begin = () => {
       expectConnected(client)
-      return work()
+      return outsideTransactions(client, work)
     }
     const turn = last.then(begin, begin)
     last = turn
@@ -122,6 +125,63 @@ function expectConnected(client: PgClient): void {
     `Postgres: this Client is not connected${reason}: call its connect() first and wait for it, or pass a Pool`,
     { cause },
   )
+}
+
+/** The part of a `Client` that receives the server's messages. */
+interface MessageSource {
+  on(event: 'readyForQuery', listener: (message: { readonly status?: string }) => void): unknown
+  on(event: 'readyForQuery' | 'end', listener: () => void): unknown
+  off(event: 'readyForQuery' | 'end', listener: () => void): unknown
+}
+
+/** `undefined`: a client of `pg-native`. */
+function messagesOf(client: PgClient): MessageSource | undefined {
+  const { connection } = client as { readonly connection?: unknown }
+  return hasMethods(connection, 'on', 'off') ? (connection as unknown as MessageSource) : undefined
+}
+
+/** The last status that the server reported to a client: `I` without a transaction, else `T` or `E`. */
+const statuses = new WeakMap<object, string>()
+
+function followTransactions(client: PgClient): void {
+  if (statuses.has(client)) return
+  statuses.set(client, IDLE)
+  messagesOf(client)?.on('readyForQuery', ({ status = IDLE }) => statuses.set(client, status))
+}
+
+/** Resolves with the answer to a query that would be undone with the user's transaction, if there were one. */
+function outsideTransactions<T>(client: PgClient, query: () => Promise<T>): Promise<T> {
+  const messages = messagesOf(client)
+  const send = async () => {
+    // Newer versions of `pg` also know the status of a client that was connected before the store was created.
+    const { getTransactionStatus } = client as { getTransactionStatus?(): unknown }
+    const status = getTransactionStatus?.call(client) ?? statuses.get(client)
+    if (status === IDLE) return query()
+    throw new LeaseError(
+      'store-failed',
+      'Postgres: this Client is inside a transaction of yours: end it first, or pass a Pool',
+    )
+  }
+  if (!messages || !isBusy(client)) return send()
+  // One of the user's queries that are under way may begin a transaction.
+  return new Promise((resolve) => {
+    const stop = () => {
+      messages.off('readyForQuery', onReady)
+      messages.off('end', stop)
+      resolve(send())
+    }
+    // Now, and not in a later task: by then the user may have sent the next query.
+    const onReady = () => {
+      if (!isBusy(client)) stop()
+    }
+    messages.on('readyForQuery', onReady)
+    messages.on('end', stop)
+  })
+}
+
+function isBusy(client: PgClient): boolean {
+  const { readyForQuery, _queryable } = client as unknown as Record<string, unknown>
+  return readyForQuery === false && _queryable !== false
 }
 
 export async function pgListener(

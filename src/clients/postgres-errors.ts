@@ -3,15 +3,19 @@ import { codeOf, isConnectionCode, storeError, type Verdict } from './store-erro
 
 /**
  * SQLSTATEs, or their first two digits, after which the same call may succeed: connection (08), transaction
- * rollback (40), resources (53), operator intervention (57), system (58), a lock timeout, a read-only standby.
+ * rollback (40), resources (53), operator intervention (57), system (58), a lock timeout, a connection that may only read.
  */
 const RETRYABLE_STATE = /^((08|40|53|57|58)...|55P03|25006)$/
+const READ_ONLY = '25006'
 const SQL_STATE = /^(\d[\dA-Z]|F0|HV|P0|XX)[\dA-Z]{3}$/
 /** Codes of `postgres`. */
 const RETRYABLE_DRIVER_CODE = /^(CONNECT_TIMEOUT|CONNECTION_CLOSED|CONNECTION_DESTROYED)$/
 /** `pg` gives these errors no code. */
 const RETRYABLE_MESSAGE = /Connection terminated|timeout/i
 const ENDED_MESSAGE = /not queryable|after calling end on the pool|Client was closed/
+
+export const READ_ONLY_ADVICE =
+  'connect to the primary server, and turn off default_transaction_read_only for this role and database'
 
 /** SQLSTATEs that stores react to. */
 export const INSUFFICIENT_PRIVILEGE = '42501'
@@ -49,5 +53,6 @@ function verdictOn(error: unknown): Verdict {
     isConnectionCode(code) ||
     (code === '' && RETRYABLE_MESSAGE.test(message))
   const { hint } = Object(error) as { readonly hint?: unknown }
-  return { retryable, advice: typeof hint === 'string' ? hint : undefined }
+  const advice = code === READ_ONLY ? READ_ONLY_ADVICE : hint
+  return { retryable, advice: typeof advice === 'string' ? advice : undefined }
 }

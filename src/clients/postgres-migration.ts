@@ -1,6 +1,6 @@
 import { LeaseError } from '../base/errors.ts'
 import type { PostgresDatabase } from './postgres.ts'
-import { INSUFFICIENT_PRIVILEGE } from './postgres-errors.ts'
+import { INSUFFICIENT_PRIVILEGE, READ_ONLY_ADVICE } from './postgres-errors.ts'
 import { identifier, literal } from './sql-text.ts'
 import { codeOf } from './store-error.ts'
 
@@ -46,23 +46,24 @@ select from pg_namespace limit 0;`
 /** What a node does with each table. */
 const RIGHTS = ['select', 'insert', 'update', 'delete'] as const
 
-/** Rejects if this role may not read and write the tables, or the server accepts no writes. */
+/** Rejects if this role may not read and write the tables, or may only read on this connection. */
 export async function checkAccess(database: PostgresDatabase, tables: readonly string[]): Promise<void> {
   const [row] = await database.query(
-    `select current_setting('transaction_read_only') = 'on' as read_only, (
+    `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as read_only, (
       select string_agg(missing || ' on ' || name, ', ')
       from json_array_elements_text($1::text::json) name, json_array_elements_text($2::text::json) missing
       where not has_table_privilege(name, missing)) as missing`,
     [JSON.stringify(tables), JSON.stringify(RIGHTS)],
   )
-  const { read_only, missing } = Object(row) as { readonly read_only?: unknown; readonly missing?: unknown }
+  const { standby, read_only, missing } = Object(row) as Readonly<Record<string, unknown>>
   if (typeof missing === 'string')
     throw new LeaseError(
       'store-failed',
       `Postgres: this role lacks ${missing}: grant it, or run holdfast migrate with --grant`,
     )
-  if (read_only === true)
-    throw new LeaseError('store-unavailable', 'Postgres: this server is a standby, or accepts no writes')
+  if (standby !== true && read_only !== true) return
+  const what = standby ? 'this server is a standby' : 'default_transaction_read_only is on'
+  throw new LeaseError('store-unavailable', `Postgres: ${what}; ${READ_ONLY_ADVICE}`)
 }
 
 /** Gives a role what a node needs, and nothing more. */

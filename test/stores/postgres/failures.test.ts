@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Server, startServer } from '../../../scripts/services/index.ts'
@@ -62,6 +64,24 @@ describe('a call to Postgres', () => {
         code: 'store-failed',
         message: expect.stringContaining('a Pool reconnects'),
       })
+  })
+
+  it('is unavailable on a connection that may only read, also before the tables exist', async () => {
+    const reader = bed.storeOn(bed.pool({ options: '-c default_transaction_read_only=on' }))
+    const refusal = {
+      code: 'store-unavailable',
+      message: expect.stringContaining('; connect to the primary'),
+    }
+    await expect(reader.acquire(asking('r'))).rejects.toMatchObject(refusal)
+    await expect(reader.check?.()).rejects.toMatchObject(refusal)
+    const { id } = await grab(bed.store(), 'r')
+    await expect(reader.acquire(asking('r'))).rejects.toMatchObject(refusal)
+    await expect(reader.renew({ resource: 'r', id, ttl: 1000 })).rejects.toMatchObject(refusal)
+    await expect(reader.check?.()).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining('default_transaction_read_only is on; connect'),
+    })
+    expect(await reader.read(['r'])).toMatchObject([[{ id }]])
   })
 
   it('sends the queries of a client one after the other', async () => {
@@ -136,6 +156,29 @@ describe('a Postgres server', () => {
     await store.close()
     expect(pool.listenerCount('error')).toBe(0)
     await pool.end()
+  })
+
+  it('that became a standby is unavailable, until it is the primary again', async () => {
+    const store = bed.store()
+    const { id } = await grab(store, 'r')
+    const { rows } = await bed.admin.query('show data_directory')
+    await writeFile(join(rows[0].data_directory, 'standby.signal'), '', { mode: 0o666 })
+    await server.restart()
+    const code = 'store-unavailable'
+    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([[{ id }]])
+    await expect(store.acquire(asking('r'))).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('; connect to the primary server'),
+    })
+    await expect(store.watch(() => {})).rejects.toMatchObject({ code })
+    await expect(store.check?.()).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining('this server is a standby; connect to the primary server'),
+    })
+    await using primary = await makeBed(server.address)
+    await primary.admin.query('select pg_promote()')
+    await expect.poll(() => store.check?.().then(() => 'works', String)).toBe('works')
+    expect(await store.renew({ resource: 'r', id, ttl: 1000 })).toMatchObject({ ok: true })
   })
 
   it('that stops answering on one connection loses that connection, and the next call succeeds', async () => {
