@@ -197,7 +197,7 @@ export function createKeeper(
 
   function onLost(reason: LossReason, heldFor: number): void {
     const isLate = reason === 'deadline' && !lastFailure
-    if (isLate && isUnanswered) lastFailure = noAnswer(store, 'no renewal was answered')
+    if (isLate && isUnanswered) lastFailure = noAnswer(store, 'no answer to a renewal')
     const isBusy = isLate && heartbeat < Infinity
     const why = lastFailure?.message ?? (isBusy && 'this process was busy or stopped')
     const message = `the lease of ${resource} was lost (${reason})${why ? `: ${why}` : ''}`

@@ -130,11 +130,9 @@ export function createManager(
   ): Promise<T> {
     if (closed) throw closedError()
     const stop = new Stop(callTimeout)
-    const unlisten =
-      signal &&
-      onAbort(signal, () =>
-        stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal.reason })),
-      )
+    const unlisten = onAbort(signal, () =>
+      stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
+    )
     waiting.add(stop)
     underWay++
     try {
@@ -146,7 +144,7 @@ export function createManager(
     } catch (error) {
       throw asLeaseError(error)
     } finally {
-      unlisten?.()
+      unlisten()
       waiting.delete(stop)
       done()
     }
