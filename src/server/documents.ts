@@ -85,6 +85,21 @@ export type SaveRefusal =
   /** The content is at another revision than the expected one. 0: there is none. */
   | { readonly revision: number }
 
+/** What became of a request to set the content of a room, or to remove it. */
+export type Changed = { readonly savedAt: number } | SaveRefusal
+
+/** Where the time of a save is its revision. */
+export function savingOf(changed: Changed): Saving {
+  if (!('savedAt' in changed)) return { saved: false, ...changed }
+  return { saved: true, savedAt: changed.savedAt, revision: changed.savedAt }
+}
+
+/** A room without a content is as whoever removes it wants it. */
+export function removalOf(changed: Changed, expected = 0): Removal {
+  const isDone = 'savedAt' in changed || ('revision' in changed && changed.revision === expected)
+  return isDone ? { removed: true } : { removed: false, ...changed }
+}
+
 /** As long as a lease store keeps the row of a free resource. */
 export const KEEP_FENCE_MS = 3_600_000
 

@@ -14,12 +14,14 @@ import { isMissing, mysqlError } from '../clients/mysql-errors.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import {
+  type Changed,
   type DocumentStore,
   FIRST_TIME_TOKEN,
   type Grant,
   KEEP_FENCE_MS,
-  type SaveRefusal,
+  removalOf,
   savedDocument,
+  savingOf,
 } from './documents.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable } from './sql.ts'
@@ -54,7 +56,7 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
     grant: Grant | null,
     content: string | null,
     expected: number | undefined,
-  ): Promise<{ readonly savedAt: number } | SaveRefusal> {
+  ): Promise<Changed> {
     const savedAt = `saved_at = last_insert_id(if(saved_at >= ${NOW}, saved_at + 1, ${NOW}))`
     const assignments =
       content === null
@@ -104,17 +106,9 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
       if (content === null) return null
       return savedDocument(room, mysqlText(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    async save(room, grant, content, expected) {
-      const done = await set(room, grant, JSON.stringify(content), expected)
-      if (!('savedAt' in done)) return { saved: false, ...done }
-      return { saved: true, savedAt: done.savedAt, revision: done.savedAt }
-    },
-    async remove(room, grant, expected) {
-      const done = await set(room, grant, null, expected)
-      // A room without a content is as an administrator wants it.
-      const isDone = 'savedAt' in done || ('revision' in done && done.revision === (expected ?? 0))
-      return isDone ? { removed: true } : { removed: false, ...done }
-    },
+    save: async (room, grant, content, expected) =>
+      savingOf(await set(room, grant, JSON.stringify(content), expected)),
+    remove: async (room, grant, expected) => removalOf(await set(room, grant, null, expected), expected),
     async sweep() {
       await change(`delete from ${name} where content is null and fence >= ${FIRST_TIME_TOKEN}
         and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000`)

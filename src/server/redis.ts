@@ -4,7 +4,14 @@ import { redisError } from '../clients/redis-errors.ts'
 import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
-import { type DocumentStore, KEEP_FENCE_MS, type SaveRefusal, savedDocument } from './documents.ts'
+import {
+  type Changed,
+  type DocumentStore,
+  KEEP_FENCE_MS,
+  removalOf,
+  savedDocument,
+  savingOf,
+} from './documents.ts'
 import type { SecretStore } from './secrets.ts'
 
 export interface RedisPartsOptions {
@@ -64,9 +71,9 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
   const { run, prefix } = redisScripts(client, options)
   const keyOf = (room: string) => `${prefix}:content:${room}`
 
-  async function change(room: string, args: readonly string[]): Promise<number | SaveRefusal> {
+  async function change(room: string, args: readonly string[]): Promise<Changed> {
     const [outcome, value] = (await run(CHANGE, keyOf(room), args)) as readonly string[]
-    if (outcome === 'saved') return Number(value)
+    if (outcome === 'saved') return { savedAt: Number(value) }
     return outcome === 'fence' ? { fence: value ? Number(value) : null } : { revision: Number(value) }
   }
 
@@ -83,14 +90,11 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
     },
     async save(room, { token, holder }, content, revision) {
       const args = ['save', String(token), holder, String(revision ?? ''), JSON.stringify(content)]
-      const changed = await change(room, args)
-      if (typeof changed === 'object') return { saved: false, ...changed }
-      return { saved: true, savedAt: changed, revision: changed }
+      return savingOf(await change(room, args))
     },
     async remove(room, grant, revision) {
       const args = ['remove', String(grant?.token ?? ''), grant?.holder ?? '', String(revision ?? '')]
-      const changed = await change(room, args)
-      return typeof changed === 'object' ? { removed: false, ...changed } : { removed: true }
+      return removalOf(await change(room, args), revision)
     },
   }
 }

@@ -1,11 +1,13 @@
 import { expectOptions } from '../base/arguments.ts'
 import {
+  type Changed,
   type DocumentStore,
   FIRST_TIME_TOKEN,
   type Grant,
   KEEP_FENCE_MS,
-  type SaveRefusal,
+  removalOf,
   savedDocument,
+  savingOf,
 } from './documents.ts'
 import { checkTable, type Dialect, indexOf, type SqlRow, sqlTable } from './sql.ts'
 
@@ -40,7 +42,7 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
     grant: Grant | null,
     content: string | null,
     expected: number | undefined,
-  ): Promise<{ readonly savedAt: number } | SaveRefusal> {
+  ): Promise<Changed> {
     const values = [room]
     const parameter = (value: string | number) => `?${values.push(String(value))}`
     const assignments =
@@ -86,17 +88,9 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
       const { content, token, saved_at } = row
       return savedDocument(room, String(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    async save(room, grant, content, expected) {
-      const changed = await change(room, grant, JSON.stringify(content), expected)
-      if (!('savedAt' in changed)) return { saved: false, ...changed }
-      return { saved: true, savedAt: changed.savedAt, revision: changed.savedAt }
-    },
-    async remove(room, grant, expected) {
-      const changed = await change(room, grant, null, expected)
-      // A room without a row has no content, as an administrator wants it.
-      const isDone = 'savedAt' in changed || (grant === null && (expected ?? 0) === 0)
-      return isDone ? { removed: true } : { removed: false, ...changed }
-    },
+    save: async (room, grant, content, expected) =>
+      savingOf(await change(room, grant, JSON.stringify(content), expected)),
+    remove: async (room, grant, expected) => removalOf(await change(room, grant, null, expected), expected),
     async sweep() {
       await sql(
         `delete from ${table} where content is null and fence >= ${FIRST_TIME_TOKEN}

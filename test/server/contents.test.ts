@@ -162,6 +162,7 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     const last = revisions.at(-1) ?? 0
     expect(await store.remove('room', holder, last - 1)).toEqual({ removed: false, revision: last })
     expect(await store.remove('room', grant(0, 'a'), last)).toEqual({ removed: false, fence: holder.token })
+    expect(await store.remove('room', null, 0)).toEqual({ removed: false, revision: last })
     expect(await store.remove('room', holder, last)).toEqual({ removed: true })
     expect(await store.read('room')).toBeNull()
     expect(await store.remove('room', null)).toEqual({ removed: true })
