@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Etcd3 } from 'etcd3'
+import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import pg from 'pg'
@@ -18,6 +19,7 @@ import {
   etcdAudit,
   etcdDocuments,
   etcdSecrets,
+  type Grant,
   memoryAudit,
   memoryDocuments,
   mysqlAudit,
@@ -100,6 +102,47 @@ const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
 const LARGE = '文🔒'.repeat(300_000)
 const NOON = Date.UTC(2030, 0, 1, 12) * 1000
 
+const GRANT = fc.record({ token: fc.integer({ min: 1, max: 4 }), holder: fc.constantFrom('a', 'b') })
+const REVISION = fc.constantFrom('any', 'none', 'first', 'latest', 'future')
+const STEPS = fc.array(
+  fc.oneof(
+    fc.record({ what: fc.constant('fence'), grant: GRANT }),
+    fc.record({ what: fc.constant('read') }),
+    fc.record({ what: fc.constant('save'), grant: GRANT, revision: REVISION }),
+    fc.record({ what: fc.constant('remove'), grant: fc.option(GRANT), revision: REVISION }),
+  ),
+  { minLength: 15, maxLength: 15 },
+)
+
+/** What a store answers to these requests, one after the other. The first revision that it gives is 1, and so on. */
+async function answersOf(
+  store: DocumentStore,
+  room: string,
+  steps: readonly { what: string; grant?: Grant | null; revision?: string }[],
+): Promise<unknown> {
+  const revisions: number[] = []
+  const answers: unknown[] = []
+  for (const { what, grant, revision: wanted } of steps) {
+    const [first = 0, latest = 0] = [revisions[0], revisions.at(-1)]
+    const expected = { none: 0, first, latest, future: latest + 10 ** 6 }[String(wanted)]
+    const by = { token: NOON + Number(grant?.token), holder: String(grant?.holder) }
+    if (what === 'fence') answers.push(await store.fence(room, by))
+    else if (what === 'read') {
+      const { content, token, revision } = (await store.read(room)) ?? {}
+      answers.push([content, token, revision && revisions.indexOf(revision) + 1])
+    } else {
+      const answer =
+        what === 'save'
+          ? await store.save(room, by, `content ${revisions.length}`, expected)
+          : await store.remove(room, grant ? by : null, expected)
+      if ('saved' in answer && answer.saved) revisions.push(answer.revision)
+      const revision = 'revision' in answer ? revisions.indexOf(answer.revision) + 1 : undefined
+      answers.push({ ...answer, savedAt: undefined, revision })
+    }
+  }
+  return answers
+}
+
 describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
   it('are saved only for the holder of the latest grant, at whichever node', async () => {
     const open = create()
@@ -171,6 +214,14 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     expect((await store.read('room'))?.revision).toBeGreaterThan(last)
     expect(await store.remove('room', null)).toEqual({ removed: true })
     expect(await store.remove('never locked', null)).toEqual({ removed: true })
+  })
+
+  it('are answered as in memory, whatever is asked in which order', async () => {
+    const store = create()()
+    for (const [number, steps] of fc.sample(STEPS, { numRuns: 40, seed: 1 }).entries())
+      expect(await answersOf(store, `room ${number}`, steps), JSON.stringify(steps)).toEqual(
+        await answersOf(memoryDocuments(), 'room', steps),
+      )
   })
 
   it('leave no fence behind in rooms where nothing was saved for an hour', async () => {
