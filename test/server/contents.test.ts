@@ -102,16 +102,20 @@ const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
 const LARGE = '文🔒'.repeat(300_000)
 const NOON = Date.UTC(2030, 0, 1, 12) * 1000
 
-const GRANT = fc.record({ token: fc.integer({ min: 1, max: 4 }), holder: fc.constantFrom('a', 'b') })
+// Most of them fit, so that most requests are carried out.
+const GRANT = fc.record({
+  token: fc.constantFrom(1, 1, 1, 2),
+  holder: fc.constantFrom('a', 'a', 'a', 'b'),
+})
 const REVISION = fc.constantFrom('any', 'none', 'first', 'latest', 'future')
 const STEPS = fc.array(
   fc.oneof(
     fc.record({ what: fc.constant('fence'), grant: GRANT }),
     fc.record({ what: fc.constant('read') }),
     fc.record({ what: fc.constant('save'), grant: GRANT, revision: REVISION }),
-    fc.record({ what: fc.constant('remove'), grant: fc.option(GRANT), revision: REVISION }),
+    fc.record({ what: fc.constant('remove'), grant: fc.option(GRANT, { freq: 1 }), revision: REVISION }),
   ),
-  { minLength: 15, maxLength: 15 },
+  { minLength: 20, maxLength: 20 },
 )
 
 /** What a store answers to these requests, one after the other. The first revision that it gives is 1, and so on. */
@@ -218,7 +222,7 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
 
   it('are answered as in memory, whatever is asked in which order', async () => {
     const store = create()()
-    for (const [number, steps] of fc.sample(STEPS, { numRuns: 40, seed: 1 }).entries())
+    for (const [number, steps] of fc.sample(STEPS, { numRuns: 25, seed: 1 }).entries())
       expect(await answersOf(store, `room ${number}`, steps), JSON.stringify(steps)).toEqual(
         await answersOf(memoryDocuments(), 'room', steps),
       )
