@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { JobGrant, JobStore } from '../../src/once/index.ts'
+import { type JobGrant, type JobStore, memoryJobs, type Outcome } from '../../src/once/index.ts'
 
 export interface JobStoreHarness {
   readonly jobs: JobStore
@@ -21,6 +22,70 @@ export interface DescribeJobStoreOptions<H extends JobStoreHarness> {
 }
 
 const LONG_MS = 60_000
+
+const OWNER = fc.constantFrom('a', 'a', 'b')
+const STEPS = fc.array(
+  fc.oneof(
+    { arbitrary: fc.constantFrom({ what: 'add' }, { what: 'read' }), weight: 1 },
+    {
+      arbitrary: fc.record({
+        what: fc.constant('acquire'),
+        owner: OWNER,
+        maxAttempts: fc.constantFrom(undefined, undefined, 1, 3),
+      }),
+      weight: 3,
+    },
+    { arbitrary: fc.record({ what: fc.constantFrom('refresh', 'release'), owner: OWNER }), weight: 2 },
+    {
+      arbitrary: fc.record({
+        what: fc.constant('finish'),
+        owner: OWNER,
+        // Of the grants so far, counted back from the last one.
+        grant: fc.constantFrom(0, 0, 0, 1),
+        outcome: fc.constantFrom({ result: [1, { two: null }] }, { result: null }, { error: 'failed' }),
+      }),
+      weight: 1,
+    },
+  ),
+  { minLength: 12, maxLength: 12 },
+)
+
+interface RandomStep {
+  readonly what: string
+  readonly owner?: string
+  readonly maxAttempts?: number | undefined
+  readonly grant?: number
+  readonly outcome?: Outcome
+}
+
+/** What two stores on the same jobs answer in turn. Tokens are numbered in the order in which they were granted. */
+async function answersOf(
+  stores: readonly [JobStore, JobStore],
+  id: string,
+  steps: readonly RandomStep[],
+): Promise<unknown> {
+  const tokens: number[] = []
+  const answers: unknown[] = []
+  await stores[0].add(id)
+  for (const [at, { what, owner = '', maxAttempts, grant = 0, outcome = { result: 0 } }] of steps.entries()) {
+    const jobs = stores[at % 2] as JobStore
+    if (what === 'add') await jobs.add(id)
+    else if (what === 'read') answers.push({ ...(await jobs.read(id)), id: undefined })
+    else if (what === 'refresh') answers.push((await jobs.refresh(id, owner, LONG_MS)) !== null)
+    else if (what === 'release') answers.push(await jobs.release(id, owner))
+    else if (what === 'finish')
+      answers.push(await jobs.finish(id, { owner, token: tokens.at(-1 - grant) ?? 1 }, outcome))
+    else {
+      const answer = await jobs.acquire(id, owner, LONG_MS, { maxAttempts })
+      if (!answer.acquired) answers.push(answer.reason)
+      else {
+        if (!tokens.includes(answer.token)) tokens.push(answer.token)
+        answers.push([tokens.indexOf(answer.token), answer.attempt])
+      }
+    }
+  }
+  return answers
+}
 
 /** What every job store guarantees. The first five tests have the names of the design. */
 export function describeJobStore<H extends JobStoreHarness>(
@@ -267,6 +332,15 @@ export function describeJobStore<H extends JobStoreHarness>(
       await expect(jobs.finish('job', holder, 10n as never)).rejects.toEqual(invalid)
       await expect(jobs.read(Object.create(null))).rejects.toEqual(invalid)
       expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', attempts: 0 })
+    })
+
+    test('random requests are answered as in memory', async ({ jobs, peer }) => {
+      for (const [number, steps] of fc.sample(STEPS, { numRuns: 20, seed: 1 }).entries()) {
+        const model = memoryJobs()
+        expect(await answersOf([jobs, peer], `job ${number}`, steps), JSON.stringify(steps)).toEqual(
+          await answersOf([model, model], 'job', steps),
+        )
+      }
     })
 
     if (!typedTime)
