@@ -80,7 +80,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
     },
     onAwake: () => void resume(),
-    onOffline: () => dispatch({ type: 'troubled', error: null }),
+    onOffline: onSilence,
     onLeave,
   })
   const lock: RoomLock = {
@@ -148,12 +148,14 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       isHandingOver = granted
       try {
         await requests.answer(request.id, granted)
+        clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
       } catch (error) {
         isHandingOver = false
         throw error
+      } finally {
+        // If it is still open, the next response says so.
+        change({ request: null })
       }
-      change({ request: null })
-      clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
     },
 
     async close() {
@@ -212,8 +214,11 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   function expectHeartbeat(): void {
     cancelSilence()
     const { heartbeat_ms, ttl_ms } = view.terms as RoomTerms
-    const onSilence = () => dispatch({ type: 'troubled', error: null })
     cancelSilence = clock.setTimer(onSilence, heartbeat_ms + ttl_ms * LATE_SHARE, true)
+  }
+
+  function onSilence(): void {
+    dispatch({ type: 'troubled', error: null })
   }
 
   function onTrouble(error: LeaseError): void {
