@@ -27,6 +27,7 @@ type FieldName =
   | 'message'
   | 'name'
   | 'place'
+  | 'request'
   | 'request_id'
   | 'saved_at'
   | 'session_id'

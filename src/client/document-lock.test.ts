@@ -287,6 +287,18 @@ describe('without a WebSocket', () => {
     )
   })
 
+  it('sees within three seconds that another tab asks for the lock', async () => {
+    await using bed = await serviceBed()
+    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    await using lock = open(bed)
+    expect(await lock.acquire()).toBe(true)
+    const asking = bed.browser('other').call('POST', `${LOCK}/request`, { name: 'Aoi' })
+    await withinThreeSeconds(bed, () => expect(lock.state.request).toMatchObject({ name: 'Aoi' }))
+    await lock.answer(false)
+    expect((await asking).body.error).toBe('handover_declined')
+    expect(lock.state.request).toBeNull()
+  })
+
   it('tells the developer of a page, once', async () => {
     await using bed = await serviceBed()
     connect(bed, { sent: [], onRequest() {}, onResponse() {} })

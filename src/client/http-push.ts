@@ -50,7 +50,7 @@ export class HttpPush {
       key,
       api,
       clock,
-      channel: clientChannel(clientId),
+      channels: [clientChannel(clientId)],
       onEvent: (event, data) => this.#onOwnEvent(event, data),
       onJoined: (again) => {
         if (again) listeners.wakeAll()
@@ -63,7 +63,7 @@ export class HttpPush {
       key,
       api,
       clock,
-      channel: LEASES_CHANNEL,
+      channels: [LEASES_CHANNEL],
       onEvent: (event, data) => this.#onLeaseEvent(event, data),
       onJoined: (again) => {
         if (again) listeners.tellGap()

@@ -51,6 +51,7 @@ export function actionsOfResponse(
   }
   if (Array.isArray(body.waiting)) actions.push(queueAction(body, body.waiting, me))
   if (typeof body.place === 'number') actions.push({ type: 'queue', place: body.place })
+  if (!state.request && hasShape(body.request, REQUEST)) actions.push(requestAction(body.request, now))
   return actions
 }
 
@@ -73,15 +74,12 @@ export function actionOfEvent(
     case 'document.saved':
       return { type: 'changed', change: { savedAt: textOf(data.saved_at) } }
     case 'document.takeover-requested':
-      // One request at a time: the server answers a second one itself, when its time ends.
-      return isMine && !request && hasShape(data, REQUEST)
-        ? { type: 'changed', change: { request: requestOf(data, now) } }
-        : undefined
+      // One request at a time: the next one comes with the answer to a read when this one is over.
+      return isMine && !request && hasShape(data, REQUEST) ? requestAction(data, now) : undefined
     case 'document.takeover-answered':
       return request?.id === data.request_id ? { type: 'changed', change: { request: null } } : undefined
-    default:
-      return undefined
   }
+  return undefined
 }
 
 /** Whether this event ends the lease with this token: another tab was granted the lock, or it was unlocked. */
@@ -107,13 +105,14 @@ function holderOf(data: Body & Shaped<typeof TIMES>, isMe: boolean, now: number)
 
 const REQUEST = { request_id: 'string', answer_within_ms: 'number' } as const
 
-function requestOf(data: Body & Shaped<typeof REQUEST>, now: number): HandOverRequest {
-  return {
+function requestAction(data: Body & Shaped<typeof REQUEST>, now: number): DocumentLockAction {
+  const request: HandOverRequest = {
     id: data.request_id,
     name: personOf(data.by).name,
     kind: data.kind === 'takeover' ? 'take-over' : 'request',
     until: now + data.answer_within_ms,
   }
+  return { type: 'changed', change: { request } }
 }
 
 /** The queue has only the first waiters. */

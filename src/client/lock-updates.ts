@@ -45,7 +45,8 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   let failures = 0
   let isClosed = false
   let cancelRead = () => {}
-  let cancelRequest = () => {}
+  /** Set while there is a request. */
+  let cancelRequest: (() => void) | undefined
 
   const unsubscribe = view.subscribe(() => {
     listen()
@@ -64,7 +65,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     refresh,
     onResponse() {
       if (view.state.connected) return
-      setConnected(true)
+      view.change({ connected: true })
       // The server is back, so the socket need not wait for its next attempt.
       socket?.checkNow()
     },
@@ -73,7 +74,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
       unsubscribe()
       unfollowPage()
       cancelRead()
-      cancelRequest()
+      cancelRequest?.()
       socket?.close()
     },
   }
@@ -99,14 +100,10 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   function onReadFailed(error: LeaseError): void {
     const { phase, me } = view.state
     const isPassive = phase === 'idle' || phase === 'read-only'
-    if (error.retryable && !isSocketOpen) setConnected(false)
+    if (error.retryable && !isSocketOpen) view.change({ connected: false })
     if (isPassive && isSignedOut(error)) view.dispatch({ type: 'signed-out', error })
     // The first response is not Holdfast's, so the page knows nothing about the document.
     else if (isPassive && !error.retryable && me === null) view.dispatch({ type: 'error', error })
-  }
-
-  function setConnected(connected: boolean): void {
-    if (connected !== view.state.connected) view.change({ connected })
   }
 
   /** The first response says where the events of the room are. */
@@ -116,7 +113,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     socket = createSocket({
       url,
       key: terms.channel_key,
-      channel: terms.channel,
+      channels: [terms.channel],
       clock,
       api: requests.api,
       onEvent(event, data) {
@@ -131,14 +128,11 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
       onConnection(isOpen) {
         const wasOpen = isSocketOpen
         isSocketOpen = isOpen
-        if (isOpen) {
-          setConnected(true)
-          onAwake()
-        } else if (isClosed) return
-        else if (wasOpen) {
-          setConnected(false)
-          void refresh()
-        } else if (view.state.connected) hint(url, 'polling')
+        if (isClosed) return
+        if (isOpen || wasOpen) view.change({ connected: isOpen })
+        if (isOpen) onAwake()
+        else if (wasOpen) void refresh()
+        else if (view.state.connected) hint(url, 'polling')
       },
     })
     socket.open()
@@ -161,11 +155,12 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
 
   /** A request that was not answered in time is over. */
   function endRequestInTime(): void {
-    cancelRequest()
+    cancelRequest?.()
     const { request } = view.state
-    if (!request) return
+    // Another one may be open.
+    if (cancelRequest && !request) void refresh()
     const end = () => view.change({ request: null })
-    cancelRequest = clock.setTimer(end, Math.max(0, request.until - clock.now()), true)
+    cancelRequest = request ? clock.setTimer(end, Math.max(0, request.until - clock.now()), true) : undefined
   }
 }
 

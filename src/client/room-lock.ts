@@ -148,12 +148,14 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       isHandingOver = granted
       try {
         await requests.answer(request.id, granted)
+        clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
       } catch (error) {
         isHandingOver = false
         throw error
+      } finally {
+        // If it is still open, the next response says so.
+        change({ request: null })
       }
-      change({ request: null })
-      clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
     },
 
     async close() {

@@ -13,8 +13,7 @@ const PONG_MS = 10_000
 export interface SocketOptions {
   readonly url: string
   readonly key: string
-  /** One channel, or several. */
-  readonly channel: string | readonly string[]
+  readonly channels: readonly string[]
   readonly clock: Clock
   /** The server signs subscriptions to private channels here. */
   readonly api: Api
@@ -40,8 +39,7 @@ export interface Socket {
 
 /** A connection to the channels of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
 export function createSocket(options: SocketOptions): Socket {
-  const { url, key, clock, api, onEvent, onJoined, onRefused, onConnection } = options
-  const channels = [options.channel].flat()
+  const { url, key, channels, clock, api, onEvent, onJoined, onRefused, onConnection } = options
   let connection: WebSocket | undefined
   /** The server's id of this connection; empty until the connection is open. */
   let socketId = ''
@@ -122,12 +120,12 @@ export function createSocket(options: SocketOptions): Socket {
   function onFrame(text: string): void {
     const frame = parseFrame(text)
     if (!frame) return
-    const { event } = frame
+    const { event, channel = '' } = frame
     const data = Object(frame.data)
     if (event === 'pusher:connection_established') onConnected(data)
     setTimer(activityMs, ping)
     if (event === 'pusher:ping') send('pusher:pong')
-    if (channels.includes(String(frame.channel))) onChannelEvent(event, data, frame.channel)
+    if (channels.includes(channel)) onChannelEvent(event, data, channel)
   }
 
   function onConnected({ socket_id, activity_timeout }: Body): void {
@@ -138,7 +136,7 @@ export function createSocket(options: SocketOptions): Socket {
     notify(onConnection, true)
   }
 
-  function onChannelEvent(event: string, data: Body, channel?: string): void {
+  function onChannelEvent(event: string, data: Body, channel: string): void {
     if (event === 'pusher_internal:subscription_succeeded') {
       isJoined = true
       notify(onJoined, wasJoined)

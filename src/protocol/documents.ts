@@ -27,8 +27,17 @@ const holder = v.object({ ...personal, is_you: v.boolean() })
 export const lockAsk = v.object({
   name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))),
 })
-export const lockGranted = v.object({ ...success.entries, ...held, token, ...terms })
-export const lockRenewed = v.object({ ...success.entries, ...held, token })
+/** Somebody wants the lock of the holder. */
+export const handoverRequest = v.object({
+  request_id: requestId,
+  kind: v.picklist(['takeover', 'request']),
+  by: person,
+  answer_within_ms: milliseconds,
+})
+/** For the holder only: the oldest request that is open and not answered. */
+const asked = { request: v.exactOptional(handoverRequest) }
+export const lockGranted = v.object({ ...success.entries, ...held, token, ...asked, ...terms })
+export const lockRenewed = v.object({ ...success.entries, ...held, token, ...asked })
 export const alreadyLocked = v.object({
   error: v.literal('already_locked'),
   message: v.string(),
@@ -45,7 +54,7 @@ export const alreadyLocked = v.object({
 const queue = { waiting: v.array(person), waiting_count: v.number() }
 export const lockState = v.union([
   v.object({ is_locked: v.literal(false), ...queue, ...terms }),
-  v.object({ is_locked: v.literal(true), ...held, token, holder, ...queue, ...terms }),
+  v.object({ is_locked: v.literal(true), ...held, token, holder, ...asked, ...queue, ...terms }),
 ])
 
 /** Rooms whose locks are read together, for the icons of a list. */
@@ -75,6 +84,7 @@ export const documentContent = v.object({
 export const documentSave = v.object({ content: v.unknown(), token })
 export const documentSaved = v.object({ ...success.entries, token, saved_at: instant, revision })
 
+export type HandoverRequest = v.InferOutput<typeof handoverRequest>
 export type Person = v.InferOutput<typeof person>
 export type LockGranted = v.InferOutput<typeof lockGranted>
 export type LockRenewed = v.InferOutput<typeof lockRenewed>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { person } from './documents.ts'
+import { handoverRequest, person } from './documents.ts'
 import { instant, milliseconds, requestId, revision, token } from './fields.ts'
 
 const room = { room_id: v.string() }
@@ -20,12 +20,10 @@ export const documentEvents = {
    */
   'document.takeover-requested': v.object({
     ...room,
-    request_id: requestId,
-    kind: v.picklist(['takeover', 'request']),
-    by: person,
+    ...handoverRequest.entries,
     token,
-    answer_within_ms: milliseconds,
   }),
+  /** Also sent if the request was withdrawn; then `granted` is false. */
   'document.takeover-answered': v.object({ ...room, request_id: requestId, granted: v.boolean() }),
   /** The first waiters for the lock, in their order, and how many there are. */
   'document.line': v.object({ ...room, line: v.array(person), waiting_count: v.number() }),

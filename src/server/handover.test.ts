@@ -8,6 +8,8 @@ import {
   serviceBed,
   story,
 } from '../../test/server/service-bed.ts'
+import type { BusMessage } from './bus.ts'
+import { memoryBus } from './buses/memory.ts'
 
 const DOCUMENT = '/api/documents/room-1'
 const LOCK = `${DOCUMENT}/lock`
@@ -147,6 +149,62 @@ describe('a handover request', () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     await holder.call('DELETE', LOCK)
+    expect((await asking).status).toBe(200)
+  })
+
+  it('is in every answer to the holder until it is answered, and then the next one is', async () => {
+    const third = bed.browser('tab-3')
+    const asking = other.call('POST', `${LOCK}/request`, { name: 'Aoi' })
+    await isAsked()
+    await bed.clock.advance(1000)
+    const taking = third.call('POST', `${LOCK}/takeover`, { name: 'Ren' })
+    await eventually(() => expect(heard).toHaveLength(3))
+    const first = { kind: 'request', by: { name: 'Aoi' }, answer_within_ms: 14_000 }
+    for (const method of ['GET', 'PUT', 'POST'])
+      expect((await holder.call(method, LOCK)).body).toMatchObject({ request: first })
+    expect((await other.call('GET', LOCK)).body).not.toHaveProperty('request')
+    await answer(holder, false)
+    const second = { kind: 'takeover', by: { name: 'Ren' }, answer_within_ms: 5000 }
+    expect((await holder.call('PUT', LOCK)).body).toMatchObject({ request: second })
+    expect((await asking).status).toBe(409)
+    await bed.clock.advance(5000)
+    expect((await taking).body).not.toHaveProperty('request')
+  })
+
+  it('is over when the client withdraws it, and the room hears so', async () => {
+    // Gets its session.
+    await other.call('GET', LOCK)
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    await other.call('DELETE', LOCK)
+    expect((await asking).body.error).toBe('withdrawn')
+    const { request_id } = Object(requested())
+    await eventually(() =>
+      expect(heard.at(-1)).toMatchObject({
+        event: 'document.takeover-answered',
+        data: { request_id, granted: false },
+      }),
+    )
+    expect((await holder.call('GET', LOCK)).body).not.toHaveProperty('request')
+  })
+
+  it('reaches the holder, though the messages of the bus that told of it were lost', async () => {
+    const bus = memoryBus()
+    let lost = 0
+    const publish = async (message: BusMessage) => {
+      if (lost < 2 && ['handover', 'document'].includes(message.topic)) lost++
+      else await bus.publish(message)
+    }
+    await using lossy = await serviceBed({ bus: { ...bus, publish } })
+    const asked = lossy.browser('tab-1')
+    await asked.call('POST', LOCK)
+    const asking = lossy.browser('tab-2').call('POST', `${LOCK}/request`)
+    await eventually(() => expect(lost).toBe(2))
+    expect((await asked.call('PUT', LOCK)).body).not.toHaveProperty('request')
+    await lossy.clock.advance(2000)
+    const { request } = Object((await asked.call('PUT', LOCK)).body)
+    expect(request.answer_within_ms).toBe(13_000)
+    await asked.call('POST', `${LOCK}/request/answer`, { request_id: request.request_id, granted: true })
     expect((await asking).status).toBe(200)
   })
 

@@ -5,14 +5,15 @@
  *     request:  told ──holder agrees──▶ replaced; holder declines ──▶ declined; no answer ──▶ as configured
  *
  * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
- * the bus, and every node remembers which requests are open. Nothing is stored: if the request is aborted, nothing has
- * happened.
+ * the bus, and every node remembers which requests are open, so that a holder that was away still learns of them with
+ * its next answer. Nothing is stored: if the request is aborted, nothing has happened.
  */
 import * as v from 'valibot'
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
+import { type HandoverRequest, handoverRequest } from '../protocol/index.ts'
 import type { Announcer } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
@@ -23,11 +24,21 @@ import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
 const MAX_OPEN = 10_000
+/** How often the other nodes are told of an open request, because a message may be lost. */
+const TELL_AGAIN_MS = 2000
 
 /** What nodes tell each other: a holder's answer, or that a request is open for so long (0: it has ended). */
 const message = v.union([
   v.object({ requestId: v.string(), token: v.number(), granted: v.boolean() }),
-  v.object({ requestId: v.string(), token: v.number(), room: v.string(), openMs: v.number() }),
+  v.object({
+    requestId: v.string(),
+    token: v.number(),
+    room: v.string(),
+    openMs: v.number(),
+    // Nodes of an earlier version do not say them.
+    kind: v.exactOptional(handoverRequest.entries.kind),
+    by: v.exactOptional(handoverRequest.entries.by),
+  }),
 ])
 
 export interface HandoverOptions {
@@ -51,11 +62,19 @@ interface PendingRequest {
   answered(granted: boolean): void
 }
 
+/** A request of any node that was announced and has not ended. */
+interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by'>> {
+  readonly room: string
+  /** When its time is over. */
+  readonly until: number
+  isAnswered: boolean
+}
+
 export class Handover {
   readonly #options: HandoverOptions
   readonly #pending = new Map<string, PendingRequest>()
-  /** The requests of all nodes that were announced and have not ended: when their time is over. */
-  readonly #open = new Map<string, number>()
+  /** By the token of the holder and the id of the request. */
+  readonly #open = new Map<number, Map<string, OpenRequest>>()
 
   constructor(options: HandoverOptions) {
     this.#options = options
@@ -90,6 +109,17 @@ export class Handover {
     for (const pending of this.#pending.values()) if (pending.id === id) pending.withdraw()
   }
 
+  /** The oldest open request to the holder of this token that it has not answered. */
+  requestTo(room: string, token: number): HandoverRequest | undefined {
+    const now = this.#options.clock.monotonic()
+    for (const [request_id, open] of this.#open.get(token) ?? []) {
+      const { kind, by, until } = open
+      if (open.room === room && until > now && !open.isAnswered && kind && by)
+        return { request_id, kind, by, answer_within_ms: Math.ceil(until - now) }
+    }
+    return undefined
+  }
+
   /** Only the holder may answer, and only a request that is open. */
   async answer(
     room: string,
@@ -101,7 +131,9 @@ export class Handover {
     const holder = await locks.holder(room)
     if (!holder) return 'no-lock'
     if (!locks.isHolder(room, client, holder)) return 'not-yours'
-    if ((this.#open.get(keyOf(room, requestId, holder.token)) ?? 0) <= clock.monotonic()) return 'no-request'
+    const open = this.#open.get(holder.token)?.get(requestId)
+    if (open?.room !== room || open.until <= clock.monotonic()) return 'no-request'
+    open.isAnswered = true
     await bus.publish({ topic: TOPIC, data: { requestId, token: holder.token, granted } })
     await announcer.publishToRoom('document.takeover-answered', {
       room_id: room,
@@ -116,12 +148,18 @@ export class Handover {
     if ('granted' in data) {
       const pending = this.#pending.get(data.requestId)
       if (pending?.token === data.token) pending.answered(data.granted)
+      const open = this.#open.get(data.token)?.get(data.requestId)
+      if (open) open.isAnswered = true
       return
     }
-    const { clock } = this.#options
-    const key = keyOf(data.room, data.requestId, data.token)
-    if (data.openMs > 0) setLimited(this.#open, key, clock.monotonic() + data.openMs, MAX_OPEN)
-    else this.#open.delete(key)
+    const { requestId, token, openMs, ...about } = data
+    const ofHolder = this.#open.get(token) ?? new Map<string, OpenRequest>()
+    const isAnswered = ofHolder.get(requestId)?.isAnswered ?? false
+    const until = this.#options.clock.monotonic() + openMs
+    if (openMs > 0) setLimited(ofHolder, requestId, { ...about, until, isAnswered }, MAX_OPEN)
+    else ofHolder.delete(requestId)
+    if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN)
+    else this.#open.delete(token)
   }
 
   async #askHolder(
@@ -151,31 +189,42 @@ export class Handover {
         else if (kind === 'request') resolve('declined')
       },
     })
+    const by = client.person
+    const endsAt = clock.monotonic() + limitMs
     const tellNodes = (openMs: number) =>
-      bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs } })
+      bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs, kind, by } })
+    let cancelTelling = () => {}
+    const tellLater = () => {
+      cancelTelling = clock.setTimer(() => {
+        tellNodes(endsAt - clock.monotonic()).catch(() => {})
+        tellLater()
+      }, TELL_AGAIN_MS)
+    }
     try {
       await tellNodes(limitMs)
+      tellLater()
       await announcer.publishToRoom('document.takeover-requested', {
         room_id: room,
         request_id: requestId,
         kind,
-        by: client.person,
+        by,
         token: holder.token,
         answer_within_ms: limitMs,
       })
       return await promise
+    } catch (error) {
+      const ended = { room_id: room, request_id: requestId, granted: false }
+      announcer.publishToRoom('document.takeover-answered', ended).catch(() => {})
+      throw error
     } finally {
       // If the publication failed, nobody awaits the promise.
       promise.catch(() => {})
       cancel()
+      cancelTelling()
       unsubscribe()
       unlisten()
       this.#pending.delete(requestId)
       tellNodes(0).catch(() => {})
     }
   }
-}
-
-function keyOf(room: string, requestId: string, token: number): string {
-  return JSON.stringify([room, requestId, token])
 }

@@ -4,6 +4,7 @@ import type { Identify, Settings } from '../../src/server/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { FakeClock } from '../../src/testing/index.ts'
+import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
 
 const TOKEN = 'the-token-of-this-program'
@@ -230,6 +231,43 @@ describe('the lock of a document, outside of a browser', () => {
     await eventually(() => expect(mika.state.request).toBeNull())
     await mika.release()
     await eventually(() => expect(ken.state).toMatchObject({ phase: 'idle', demand: null }))
+  })
+
+  it('learns of requests that were made while it was away, one after the other', async () => {
+    await using network = await cuttableProxy('127.0.0.1', server.port)
+    await using mika = open('Mika', { url: `http://${network.address}` })
+    await using ken = open('Ken')
+    await using aoi = open('Aoi')
+    await mika.acquire()
+    await phase(aoi, 'read-only')
+    await phase(ken, 'read-only')
+    network.cut()
+    await eventually(() => expect(mika.state.connected).toBe(false))
+    const asking = ken.requestHandOver()
+    await clock.advance(STEP_MS)
+    await eventually(() => expect(ken.state.demand).toBe('asking'))
+    const taking = aoi.requestHandOver()
+    network.mend()
+    const isAskedBy = (name: string) => eventually(() => expect(mika.state.request).toMatchObject({ name }))
+    await inTime(isAskedBy('Ken'))
+    await eventually(() => expect(mika.state).toMatchObject({ phase: 'held', connected: true }))
+    await mika.answer(false)
+    expect(await asking).toBe(false)
+    await isAskedBy('Aoi')
+    await mika.answer(true)
+    expect(await taking).toBe(true)
+  })
+
+  it('forgets a request that was withdrawn', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await mika.acquire()
+    await phase(ken, 'read-only')
+    const asking = ken.requestHandOver()
+    await eventually(() => expect(mika.state.request).toMatchObject({ name: 'Ken' }))
+    await ken.release()
+    expect(await asking).toBe(false)
+    await eventually(() => expect(mika.state.request).toBeNull())
   })
 
   it('hands over, which is no loss', async () => {

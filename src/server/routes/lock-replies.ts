@@ -2,6 +2,7 @@ import type { LeaseRecord } from '../../base/records.ts'
 import {
   type AlreadyLocked,
   type LockGranted,
+  type LockRenewed,
   type LockState,
   type Person,
   roomChannel,
@@ -23,9 +24,9 @@ interface Subject {
 
 /** Answers to requests about a room's lock. */
 export class LockReplies {
-  readonly #service: Pick<Service, 'settings' | 'termsOf'>
+  readonly #service: Pick<Service, 'settings' | 'termsOf' | 'handover'>
 
-  constructor(service: Pick<Service, 'settings' | 'termsOf'>) {
+  constructor(service: Pick<Service, 'settings' | 'termsOf' | 'handover'>) {
     this.#service = service
   }
 
@@ -40,8 +41,14 @@ export class LockReplies {
     { first, count }: { readonly first: Person[]; readonly count: number },
   ): Reply {
     const queue = { waiting: first, waiting_count: count }
-    const body: LockState = { ...this.lockOf(lease, isYou), ...queue, ...this.#terms(subject) }
+    const asked = lease && isYou ? this.#asked(lease, subject.room) : {}
+    const body: LockState = { ...this.lockOf(lease, isYou), ...asked, ...queue, ...this.#terms(subject) }
     return { body }
+  }
+
+  renewed(lease: LeaseRecord, room: string): LockRenewed {
+    const { token } = lease
+    return { success: true, ...timesOf(lease), token, ...this.#asked(lease, room) }
   }
 
   lockOf(lease: LeaseRecord | null, isYou: boolean) {
@@ -56,9 +63,13 @@ export class LockReplies {
   }
 
   #granted(lease: LeaseRecord, subject: Subject): Reply {
-    const { token } = lease
-    const body: LockGranted = { success: true, ...timesOf(lease), token, ...this.#terms(subject) }
+    const body: LockGranted = { ...this.renewed(lease, subject.room), ...this.#terms(subject) }
     return { body }
+  }
+
+  #asked({ token }: LeaseRecord, room: string): Pick<LockRenewed, 'request'> {
+    const request = this.#service.handover.requestTo(room, token)
+    return request ? { request } : {}
   }
 
   #refused({ holders: [holder], place }: LockResult & { granted: false }, subject: Subject): Reply {

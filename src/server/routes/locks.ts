@@ -10,7 +10,6 @@ import {
   roomsQuery,
   success,
 } from '../../protocol/index.ts'
-import { timesOf } from '../announcer.ts'
 import { forbidden } from '../http/http-error.ts'
 import { integer, seconds } from '../http/query.ts'
 import { checkRoom } from '../http/request.ts'
@@ -56,7 +55,7 @@ export function lockRoutes(service: Service): Route[] {
       async handle(request) {
         const renewal = await locks.renew(request.room, await request.client())
         if (!renewal.ok) throw renewal.holders.length > 0 ? notYours() : lockNotFound()
-        return { body: { success: true, ...timesOf(renewal.lease), token: renewal.lease.token } }
+        return { body: replies.renewed(renewal.lease, request.room) }
       },
     }),
     route('DELETE', LOCK_PATH, {

@@ -157,7 +157,7 @@ export class LiveLeases {
     const socket = createSocket({
       url: `${location.origin}/`,
       key: stats.channel_key,
-      channel: LEASES_CHANNEL,
+      channels: [LEASES_CHANNEL],
       clock: systemClock,
       api: this.#api,
       onEvent: (event, data) => this.#onEvent(event, data),

@@ -70,7 +70,7 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
     socket = createSocket({
       url,
       key: output.channel_key,
-      channel: rooms.map((name) => form + name),
+      channels: rooms.map((name) => form + name),
       clock: systemClock,
       api,
       onEvent,
