@@ -187,7 +187,7 @@ async function openDraft(
     openWriter(history, name),
     withIndex ? openWriter(autosave, 'index.json') : null,
   ])
-  let isCommitted = false
+  let mayBeCurrent = false
   return {
     async write(content, listed) {
       const writeSave = async () => {
@@ -204,18 +204,20 @@ async function openDraft(
         if (parsePointer(await readText(autosave, 'current.json')) !== named)
           throw new AutoSaveError('conflict', 'another tab saved while this tab held the lock')
         expectLock()
+        mayBeCurrent = true
         await current.close()
-        isCommitted = true
       } catch (error) {
         await current.abort().catch(() => {})
-        throw error
+        // The browser may have replaced the file, and failed afterwards.
+        mayBeCurrent &&= parsePointer(await readText(autosave, 'current.json')) === id
+        if (!mayBeCurrent) throw error
       }
     },
     updateIndex: async () => index?.close(),
     async discard() {
       // A closed writer cannot be aborted, and need not be.
       await Promise.allSettled([save, index].map((writer) => writer?.abort()))
-      if (!isCommitted) await removeFile(history, name)
+      if (!mayBeCurrent) await removeFile(history, name)
     },
   }
 }

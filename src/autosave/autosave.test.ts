@@ -176,6 +176,27 @@ describe('a save', () => {
     expect(disk.paths.filter((path) => path.includes('history'))).toEqual([])
   })
 
+  it('is complete if the browser reports an error after it has replaced current.json', async () => {
+    const { disk, openEditor, save, saved } = editorBed()
+    const editor = openEditor()
+    await save(editor, 'one')
+    let failed = false
+    disk.refuse = (operation, path) => {
+      if (failed || operation !== 'close' || !path.endsWith('current.json')) return
+      failed = true
+      const name = disk.paths.filter((other) => other.includes('history/')).at(-1) ?? ''
+      const { savedAt } = JSON.parse(disk.files.get(`/${name}`) ?? '')
+      const file = name.slice('project/autosave/'.length)
+      disk.files.set(`/${path}`, JSON.stringify({ holdfast: 1, savedAt, file }))
+      throw new DOMException('the answer was lost', 'AbortError')
+    }
+    await save(editor, 'two')
+    expect(failed).toBe(true)
+    expect(saved()).toBe('two')
+    expect(editor.autosave.state).toMatchObject({ phase: 'idle', unsaved: false, error: null })
+    expect(await editor.autosave.history()).toHaveLength(2)
+  })
+
   it('works again after the data of the site was cleared', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Editor, editorBed } from '../../test/autosave/editor-bed.ts'
+import { LockError } from '../project/index.ts'
 
 describe.each([
   ['a Web Lock', undefined],
@@ -113,6 +114,32 @@ describe.each([
     expect(saved()).toBe('again')
     await finished(first.autosave.close())
   })
+})
+
+it('a tab that cannot take the lock waits in the queue again, however long its first wait takes to end', async () => {
+  const { clock, finished, openEditor, openTab, save } = editorBed()
+  await save(openEditor({ channel: false }), 'one')
+  const tab = openTab()
+  let waits = 0
+  const locks: typeof tab.locks = {
+    ...tab.locks,
+    acquireProjectLock(options = {}) {
+      const { signal, standby, steal } = options
+      if (steal) return Promise.reject(new LockError('lock-unavailable', 'not now', false))
+      if (!standby) return tab.locks.acquireProjectLock(options)
+      waits++
+      return new Promise((_, reject) =>
+        signal?.addEventListener('abort', () => clock.setTimer(() => reject(signal.reason), 100)),
+      )
+    },
+  }
+  const editor = openEditor({ tab, locks, wait: 0 })
+  editor.edit('mine')
+  await clock.advance(1000)
+  expect(await finished(editor.autosave.takeOver())).toMatchObject({ phase: 'read-only', inLine: true })
+  expect(waits).toBe(2)
+  await clock.advance(1000)
+  expect(waits).toBe(2)
 })
 
 it('a tab ignores what it does not understand', async () => {

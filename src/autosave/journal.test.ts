@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { editorBed, memoryJournal } from '../../test/autosave/editor-bed.ts'
 import { stubPage } from '../../test/autosave/stub-page.ts'
-import { localStorageJournal } from './index.ts'
+import { type Journal, localStorageJournal } from './index.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -165,6 +165,30 @@ describe('the journal', () => {
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'autosave:error', operation: 'journal', code: 'journal-failed' }),
     )
+  })
+
+  it('that finds no space puts the newest journals of others back first, and as many as fit', async () => {
+    const { clock, finished, openEditor, save } = editorBed()
+    await save(openEditor(), 'held')
+    const journal = memoryJournal(600)
+    const leave = async (title: string, storage: Journal = journal) => {
+      const editor = openEditor({ wait: 0, journal: storage })
+      editor.edit(title)
+      await clock.advance(1000)
+      await finished(editor.autosave.close())
+    }
+    for (const title of ['one', 'two', 'three']) await leave(title)
+    await leave('x'.repeat(1000), {
+      ...journal,
+      remove(key) {
+        journal.remove(key)
+        // Another page needs the space meanwhile.
+        if (journal.items.size === 0) journal.items.set('other', 'x'.repeat(300))
+      },
+    })
+    const left = [...journal.items.values()].join()
+    expect(left).toContain('"title":"three"')
+    expect(left).not.toContain('"title":"one"')
   })
 
   it.each(['read', 'remove'] as const)(

@@ -119,7 +119,7 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       } catch (error) {
         const oldest = others.pop()
         if (!oldest) {
-          for (const other of removed) storage.write(other.key, encode(other))
+          for (const other of removed.reverse()) attempt(() => storage.write(other.key, encode(other)))
           throw error
         }
         storage.remove(oldest.key)

@@ -68,6 +68,7 @@ export function createWriterLock(
 
     async steal() {
       queueing?.abort()
+      queueing = null
       const lease = keep(await locks.acquireProjectLock({ steal: true, signal: stop.signal }), stop.signal)
       await onGranted(lease)
     },

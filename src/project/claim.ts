@@ -232,6 +232,8 @@ export function createClaim(
     const isExpired = reason === 'deadline'
     const retryable = !isExpired && !isDenied()
     loss = new LockError('lock-renewal-failed', `the lock was lost (${reason})`, retryable, lastFailure)
+    // A Web Lock that could not be confirmed may still be ours, and would block our next request.
+    if (backend === 'web') lease?.release().catch(() => {})
     lossController?.abort(loss)
     emitError('renew', loss, !retryable && (isExpired ? 'lease-expired' : 'renewal-denied'))
     wakeRenewalWaiters()

@@ -204,6 +204,27 @@ describe('a page that comes back', () => {
     expect(emitted()).toEqual(['attempt', 'acquired'])
   })
 
+  it('lets go of a Web Lock that it cannot confirm, so that it can acquire it again', async () => {
+    const { clock, finished, manager, openTab } = projectBed()
+    const own = manager.tab()
+    let fails = true
+    const query = async () => {
+      if (fails) throw new DOMException('not now', 'InvalidStateError')
+      return own.query()
+    }
+    const { locks, page } = openTab({ locks: { ...own, query } })
+    const lease = await finished(locks.acquireProjectLock())
+    page.dispatchEvent(shown(true))
+    await clock.advance(10_000)
+    expect(locks.projectLockSignal(lease).reason).toMatchObject({
+      code: 'lock-renewal-failed',
+      retryable: true,
+    })
+    fails = false
+    const again = await finished(locks.acquireProjectLock(), 1000)
+    expect(locks.holdsProjectLock(again)).toBe(true)
+  })
+
   it('checks nothing when it is shown for the first time', async () => {
     const bed = projectBed()
     const { locks, lease, page } = await holding(bed)

@@ -56,32 +56,27 @@ export class Analysis {
     this.#maxWindows = maxWindows
   }
 
-  /** Adds one line of a file, without its line break. */
-  addLine(line: string): void {
-    let value: unknown
-    try {
-      value = JSON.parse(line)
-    } catch {
-      this.skipped.broken++
-      return
-    }
-    if (isRecord(value)) this.add(value)
-    else this.skipped[isNewerRecord(value) ? 'newer' : 'broken']++
+  /** Adds one line of a file, without its line break. Returns why it was skipped; `undefined`: it was not. */
+  addLine(line: string): keyof Skipped | undefined {
+    return this.#addText(line, 'broken')
   }
 
   /** Adds the end of a file that has no line break. The line is complete, or a crash cut it off. */
-  addLastLine(line: string): void {
-    const { broken } = this.skipped
-    this.addLine(line)
-    if (this.skipped.broken === broken) return
-    this.skipped.broken--
-    this.skipped.torn++
+  addLastLine(line: string): keyof Skipped | undefined {
+    return this.#addText(line, 'torn')
   }
 
-  add(record: TelemetryRecord): void {
+  add(record: TelemetryRecord): keyof Skipped | undefined {
     const counts = this.#countsAt(record.at)
-    if (counts) countsOf(counts, record.stream).add(record)
-    else this.skipped.outside++
+    if (!counts) return this.skip('outside')
+    countsOf(counts, record.stream).add(record)
+    return undefined
+  }
+
+  /** Counts a line that is not added. */
+  skip(reason: keyof Skipped): keyof Skipped {
+    this.skipped[reason]++
+    return reason
   }
 
   merge(other: Analysis): void {
@@ -107,6 +102,17 @@ export class Analysis {
           .sort(([a], [b]) => a.localeCompare(b))
           .map(([stream, counts]) => metricsOf(stream, start, counts)),
       )
+  }
+
+  #addText(line: string, otherwise: 'broken' | 'torn'): keyof Skipped | undefined {
+    let value: unknown
+    try {
+      value = JSON.parse(line)
+    } catch {
+      return this.skip(otherwise)
+    }
+    if (isRecord(value)) return this.add(value)
+    return this.skip(isNewerRecord(value) ? 'newer' : otherwise)
   }
 
   #countsAt(at: string): CountsByStream | undefined {

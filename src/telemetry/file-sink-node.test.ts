@@ -1,5 +1,7 @@
 import {
+  appendFileSync,
   existsSync,
+  ftruncateSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -7,6 +9,7 @@ import {
   rmSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +18,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { linesOf, record } from '../../test/telemetry/records.ts'
 import { FakeClock } from '../testing/index.ts'
 import { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  return { ...fs, writeSync: vi.fn(fs.writeSync), ftruncateSync: vi.fn(fs.ftruncateSync) }
+})
 
 const DAY = 24 * 3_600_000
 
@@ -124,6 +132,27 @@ describe('the sink for files', () => {
     expect(names()).toHaveLength(2)
     const whole = names().findIndex((_, index) => contentOf(index) === linesOf([second]))
     expect(contentOf(1 - whole)).toBe(linesOf([first]).slice(0, 30))
+  })
+
+  it('begins another file after a part of a line that it could not remove', () => {
+    const sink = open()
+    sink.write([first])
+    const torn = '{"v":1,"at":'
+    vi.mocked(writeSync)
+      .mockImplementationOnce(() => {
+        appendFileSync(join(directory, names()[0] ?? ''), torn)
+        return torn.length
+      })
+      .mockImplementationOnce(() => {
+        throw new Error('no space left')
+      })
+    vi.mocked(ftruncateSync).mockImplementationOnce(() => {
+      throw new Error('broken disk')
+    })
+    expect(() => sink.write([second])).toThrow('no space left')
+    sink.write([second])
+    expect(contentOf(0)).toBe(linesOf([first]) + torn)
+    expect(contentOf(1)).toBe(linesOf([second]))
   })
 
   it('reports that old files cannot be compressed, and continues when onError throws', async () => {

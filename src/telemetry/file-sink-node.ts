@@ -44,7 +44,6 @@ export interface FileSink extends Sink, AsyncDisposable {
 interface OpenFile {
   readonly descriptor: number
   readonly day: string
-  bytes: number
 }
 
 const MiB = 2 ** 20
@@ -72,13 +71,13 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): File
   const sink: FileSink = {
     write(records) {
       const text = Buffer.from(toLines(records))
-      const current = fileFor(new Date(clock.now()).toISOString().slice(0, 10))
+      const { descriptor } = fileFor(new Date(clock.now()).toISOString().slice(0, 10))
+      const { size } = fstatSync(descriptor)
       try {
-        for (let done = 0; done < text.length; ) done += writeSync(current.descriptor, text, done)
-        current.bytes += text.length
+        for (let done = 0; done < text.length; ) done += writeSync(descriptor, text, done)
       } catch (error) {
         // The caller sends these records again, so no part of them may stay in the file.
-        ftruncateSync(current.descriptor, current.bytes)
+        if (!truncate(descriptor, size)) closeFile()
         throw error
       }
     },
@@ -91,15 +90,21 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): File
   return sink
 
   function fileFor(day: string): OpenFile {
-    if (file?.day === day && file.bytes < maxFileBytes && isLinked(file)) return file
+    if (file?.day === day && isUsable(file)) return file
     closeFile()
     mkdirSync(directory, { recursive: true })
     const path = join(directory, `${day}.${writer}.${String(++part).padStart(3, '0')}.jsonl`)
-    file = { descriptor: openSync(path, 'ax'), day, bytes: 0 }
+    file = { descriptor: openSync(path, 'ax'), day }
     tidying = tidying
       .then(() => tidyUp(directory, { day, maxTotalBytes, now: clock.now() }))
       .catch((error) => notify(onError, error))
     return file
+  }
+
+  /** Another process may have deleted the file to make room. Writes would still succeed, but nobody could read them. */
+  function isUsable({ descriptor }: OpenFile): boolean {
+    const { nlink, size } = fstatSync(descriptor)
+    return nlink > 0 && size < maxFileBytes
   }
 
   function closeFile(): void {
@@ -108,9 +113,14 @@ export function fileSink(directory: string, options: FileSinkOptions = {}): File
   }
 }
 
-/** Another process may have deleted the file to make room. Writes would still succeed, but nobody could read them. */
-function isLinked({ descriptor }: OpenFile): boolean {
-  return fstatSync(descriptor).nlink > 0
+/** False: the file may end with a part of a line. */
+function truncate(descriptor: number, size: number): boolean {
+  try {
+    ftruncateSync(descriptor, size)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Only these files are read, compressed and deleted. Other files in the folder are never touched. */

@@ -40,12 +40,13 @@ const CHUNK_BYTES = 2 ** 16
 /** Far longer than a record. */
 const MAX_LINE_LENGTH = 2 ** 16
 
+/** Lines are numbered from 1. */
 export interface LineListener {
-  onLine(line: string): void
+  onLine(line: string, number: number): void
   /** A line was too long. It was skipped. */
-  onHuge(): void
-  /** The last line has no line break. */
-  onLastLine(line: string): void
+  onHuge(number: number): void
+  /** The last line has no line break. Its number is unknown if a compressed file is incomplete. */
+  onLastLine(line: string, number?: number): void
   /** This many bytes of the file were read. */
   onBytes?(count: number): void
 }
@@ -72,6 +73,7 @@ export async function readLines(
   const decoder = new TextDecoder()
   let rest = ''
   let skipping = false
+  let number = 1
   for await (const chunk of chunks) {
     const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
     const lines = text.split('\n')
@@ -86,13 +88,14 @@ export async function readLines(
       skipping = true
     }
   }
-  if (skipping) onHuge()
-  else if (rest.trim() !== '') onLastLine(rest)
+  if (skipping) onHuge(number)
+  else if (rest.trim() !== '') onLastLine(rest, number)
 
   function endLine(line: string): void {
-    if (skipping || line.length > MAX_LINE_LENGTH) onHuge()
-    else if (line !== '') onLine(line)
+    if (skipping || line.length > MAX_LINE_LENGTH) onHuge(number)
+    else if (line !== '') onLine(line, number)
     skipping = false
+    number++
   }
 }
 

@@ -31,7 +31,8 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
   return {
     append: (records) =>
       withFile(async (file) => {
-        const lines = utf8.encode(`${await textOf(file)}${toLines(records)}`)
+        const text = await textOf(file)
+        const lines = utf8.encode(`${text}${text && !text.endsWith('\n') ? '\n' : ''}${toLines(records)}`)
         const excess = lines.length - maxBytes
         const end = excess > 0 ? lines.indexOf(NEWLINE, excess - 1) + 1 : 0
         await replace(file, lines.subarray(end))

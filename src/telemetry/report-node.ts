@@ -37,11 +37,12 @@ export async function report(options: ReportOptions = {}): Promise<MonitorResult
   checkOptions(options)
   return reportBadInput(async () => {
     const now = options.now ?? Date.now()
-    const { files, failures } = await writeReport(await scoreFiles(options, now), options, now)
+    const { health, skippedLines } = await scoreFiles(options, now)
+    const { files, failures } = await writeReport(health, options, now)
     return {
       exitCode: failures.length > 0 ? 1 : 0,
       stdout: options.json ? toJson({ files, failures }) : `${files.join('\n')}\n`,
-      stderr: failures.map((failure) => `${failure}\n`).join(''),
+      stderr: skippedLines + failures.map((failure) => `${failure}\n`).join(''),
     }
   })
 }

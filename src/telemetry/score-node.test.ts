@@ -18,8 +18,8 @@ const lines = linesOf(acquires(0, 40, 0))
 const name = '2030-01-01.00000001.001.jsonl'
 
 async function acquiresCounted(onProgress?: () => void): Promise<number | undefined> {
-  const { windows } = await scoreFiles({ directory, ...(onProgress && { onProgress }) }, NOON + WINDOW)
-  return windows[0]?.acquires
+  const { health } = await scoreFiles({ directory, ...(onProgress && { onProgress }) }, NOON + WINDOW)
+  return health.windows[0]?.acquires
 }
 
 it('counts a file once while its original and its compressed copy both exist', async () => {
@@ -45,4 +45,30 @@ it('names the file that is missing', async () => {
     code: 'invalid-argument',
     message: expect.stringContaining(gone),
   })
+})
+
+it('names the lines that it skipped, and counts the rest', async () => {
+  const [line = ''] = lines.split('\n')
+  put(name, `${lines}\nnot JSON\n${line.replace('"v":1', '"v":2')}\n${line.slice(0, 30)}`)
+  put('2030-01-01.00000002.001.jsonl', lines)
+  const cut = gzipSync(lines + lines)
+  put('2030-01-01.00000003.001.jsonl.gz', cut.subarray(0, cut.length - 20))
+  const { health, skippedLines } = await scoreFiles({ directory }, NOON + WINDOW)
+  const at = join(directory, name)
+  expect(skippedLines.split('\n')).toEqual([
+    `${at}:42: skipped, broken`,
+    `${at}:43: skipped, newer`,
+    `${at}:44: skipped, torn`,
+    `${join(directory, '2030-01-01.00000003.001.jsonl.gz')}:end: skipped, torn`,
+    '',
+  ])
+  expect(health.skipped).toMatchObject({ broken: 1, newer: 1, torn: 2 })
+  expect(health.windows[0]?.acquires).toBeGreaterThanOrEqual(80)
+})
+
+it('names the first ten skipped lines of many', async () => {
+  put(name, 'not JSON\n'.repeat(1000))
+  const { health, skippedLines } = await scoreFiles({ directory }, NOON)
+  expect(skippedLines.trim().split('\n')).toHaveLength(10)
+  expect(health.skipped.broken).toBe(1000)
 })

@@ -11,7 +11,7 @@ import {
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { readConfigurationFile } from '../configuration/load-node.ts'
-import { Analysis, expectMoment } from './analysis.ts'
+import { Analysis, expectMoment, type Skipped } from './analysis.ts'
 import { telemetryFiles } from './file-sink-node.ts'
 import { checkHealth, type LockHealth } from './health.ts'
 import { describeHealth } from './health-text.ts'
@@ -42,6 +42,8 @@ export interface Progress {
 }
 
 const PROGRESS_BYTES = 4 * 2 ** 20
+/** How many skipped lines are named. All are counted. */
+const MAX_SKIPPED_LINES = 10
 /** How often a folder is listed again when one of its files has vanished. */
 const MAX_LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
@@ -50,11 +52,11 @@ const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some firs
 export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
   checkScoreOptions(options)
   return reportBadInput(async () => {
-    const health = await scoreFiles(options, options.now ?? Date.now())
+    const { health, skippedLines } = await scoreFiles(options, options.now ?? Date.now())
     return {
       exitCode: health.rollback_required ? 1 : 0,
       stdout: options.json ? toJson(health) : describeHealth(health),
-      stderr: '',
+      stderr: skippedLines,
     }
   })
 }
@@ -86,14 +88,21 @@ export function checkScoreOptions(options: ScoreOptions, known = SCORE_OPTIONS):
   if (onProgress !== undefined) expectFunction('onProgress', onProgress as unknown)
 }
 
+export interface Scored {
+  readonly health: LockHealth
+  /** Where the first skipped lines are, one line of text for each. */
+  readonly skippedLines: string
+}
+
 /** Throws a `LeaseError` with `invalid-argument` that names the file or setting with a problem. */
-export async function scoreFiles(options: ScoreOptions, now: number): Promise<LockHealth> {
+export async function scoreFiles(options: ScoreOptions, now: number): Promise<Scored> {
   const { config, files, directory = 'telemetry', onProgress } = options
   const thresholds = config === undefined ? (options.thresholds ?? {}) : loadThresholds(config)
   for (let listing = 1; ; listing++) {
     try {
-      const analysis = await analyzeFiles(files ?? (await filesIn(directory)), now, onProgress)
-      return checkHealth(analysis, { thresholds, now })
+      const paths = files ?? (await filesIn(directory))
+      const { analysis, skippedLines } = await analyzeFiles(paths, now, onProgress)
+      return { health: checkHealth(analysis, { thresholds, now }), skippedLines }
     } catch (error) {
       // The processes that write to the folder also compress and delete files. So a listed file may have vanished.
       if (files || listing === MAX_LISTINGS || !isMissing((error as Error).cause)) throw error
@@ -122,21 +131,27 @@ async function analyzeFiles(
   paths: readonly string[],
   now: number,
   onProgress: ScoreOptions['onProgress'],
-): Promise<Analysis> {
+): Promise<{ analysis: Analysis; skippedLines: string }> {
   const analysis = new Analysis({ now })
+  const skippedLines: string[] = []
   const sizeOf = async (path: string) => (await stat(path).catch((cause) => refuseFile(path, cause))).size
   const bytesTotal = (await Promise.all(paths.map(sizeOf))).reduce((sum, size) => sum + size, 0)
   let bytesRead = 0
   let bytesReported = 0
   let lines = 0
   for (const path of paths) {
+    // Lines of other times are intact, and may be many.
+    const note = (reason: keyof Skipped | undefined, number: number | string) => {
+      if (reason && reason !== 'outside' && skippedLines.length < MAX_SKIPPED_LINES)
+        skippedLines.push(`${path}:${number}: skipped, ${reason}\n`)
+    }
     await readFileLines(path, {
-      onLine(line) {
+      onLine(line, number) {
         lines++
-        analysis.addLine(line)
+        note(analysis.addLine(line), number)
       },
-      onHuge: () => analysis.skipped.huge++,
-      onLastLine: (line) => analysis.addLastLine(line),
+      onHuge: (number) => note(analysis.skip('huge'), number),
+      onLastLine: (line, number) => note(analysis.addLastLine(line), number ?? 'end'),
       onBytes(count) {
         bytesRead += count
         if (bytesRead - bytesReported < PROGRESS_BYTES) return
@@ -145,7 +160,7 @@ async function analyzeFiles(
       },
     }).catch((cause) => refuseFile(path, cause))
   }
-  return analysis
+  return { analysis, skippedLines: skippedLines.join('') }
 }
 
 function isMissing(error: unknown): boolean {

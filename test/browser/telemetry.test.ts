@@ -91,6 +91,16 @@ describe('the telemetry of a page', () => {
     expect(received).toHaveLength(12)
   })
 
+  it('after a line that was cut off begins a line of its own', async () => {
+    reachable = 0
+    await call(page, 'tell', ['a', 'b'])
+    await call(page, 'tear')
+    await call(page, 'tell', ['c'])
+    reachable = Number.POSITIVE_INFINITY
+    await call(page, 'tell', ['d'])
+    expect(received).toEqual(['d', 'a', 'c'])
+  })
+
   it.each(['Mika', '美香'])('takes no more room than it may: the oldest go (%s)', async (owner) => {
     reachable = 0
     const types = Array.from({ length: 2000 }, (_, n) => `event-${n}`)

@@ -14,6 +14,16 @@ export const scenarios = {
     return collector.dropped
   },
 
+  /** Cuts the last line off in the middle. */
+  async tear() {
+    const root = await navigator.storage.getDirectory()
+    const folder = await root.getDirectoryHandle('holdfast-telemetry')
+    const file = await folder.getFileHandle('waiting.jsonl')
+    const writable = await file.createWritable({ keepExistingData: true })
+    await writable.truncate((await file.getFile()).size - 20)
+    await writable.close()
+  },
+
   /** What waits in the origin private file system. */
   async waiting() {
     const root = await navigator.storage.getDirectory()
