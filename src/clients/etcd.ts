@@ -158,6 +158,8 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
       const end = (tell?: () => void) => {
         if (isOver) return
         isOver = true
+        // The client counts the end of a stream that can still be written as a failure of the server.
+        stream.end()
         stream.cancel()
         tell?.()
       }

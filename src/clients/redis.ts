@@ -1,3 +1,4 @@
+import { onAbort } from '../base/abort.ts'
 import { hasMethods, refuse, refuseClient } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
@@ -75,6 +76,8 @@ export interface SubscriberHooks {
   readonly message: (channel: string, message: string) => void
   /** The connection broke and does not come back by itself. */
   readonly broken: () => void
+  /** Gives up a connection that is being opened. */
+  readonly stop?: AbortSignal
 }
 
 export interface RedisSubscriber {
@@ -184,13 +187,14 @@ function ioRedisScripts(client: IoRedis | IoRedisCluster): Scripts {
 
 async function ioRedisSubscriber(
   model: IoRedis,
-  { message, broken }: SubscriberHooks,
+  { message, broken, stop }: SubscriberHooks,
 ): Promise<RedisSubscriber> {
   const own = model.duplicate({ lazyConnect: true, retryStrategy: () => null })
   let lastError: unknown
   own.on('error', (error: unknown) => {
     lastError = error
   })
+  onAbort(stop, () => own.disconnect())
   try {
     await own.connect()
   } catch (error) {
@@ -239,7 +243,7 @@ function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Scripts {
 
 async function nodeRedisSubscriber(
   model: NodeRedis,
-  { message, broken }: SubscriberHooks,
+  { message, broken, stop }: SubscriberHooks,
 ): Promise<RedisSubscriber> {
   const own = model.duplicate({ socket: { ...model.options?.socket, reconnectStrategy: false } })
   const listener = (text: string, channel: string) => message(channel, text)
@@ -248,6 +252,10 @@ async function nodeRedisSubscriber(
   own.on('error', () => {
     if (open) broken()
   })
+  // Throws or rejects if the connection has already ended.
+  const disconnect = () => notify(() => own.disconnect())
+  // Before it has a socket, the client cannot be stopped.
+  own.on('connect', () => onAbort(stop, disconnect))
   await own.connect()
   own.unref()
   open = true
@@ -256,8 +264,7 @@ async function nodeRedisSubscriber(
     unsubscribe: (channel) => own.unsubscribe(channel, listener),
     close() {
       open = false
-      // Throws or rejects if the connection has already ended.
-      notify(() => own.disconnect())
+      disconnect()
     },
   }
 }

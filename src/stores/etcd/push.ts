@@ -2,6 +2,7 @@
  * One watch on all keys of the store tells waiters their turn, holders their loss and watchers every change. It goes on
  * where it broke off. If etcd has compacted its history meanwhile, watchers are told of a gap, and the rest is read.
  */
+import { onAbort } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
@@ -47,7 +48,7 @@ export class Push {
     this.listeners = new LocalListeners(clock)
     this.#connection = new PushConnection({
       clock,
-      open: (broken) => this.#open(broken),
+      open: (broken, stop) => this.#open(broken, stop),
       close: (watch) => this.#close(watch),
       isNeeded: () => this.listeners.isNeeded,
       opened: (watch) => this.#opened(watch),
@@ -75,7 +76,7 @@ export class Push {
     await this.#connection.close()
   }
 
-  async #open(broken: () => void): Promise<EtcdWatch> {
+  async #open(broken: () => void, stop: AbortSignal): Promise<EtcdWatch> {
     const { database, keys } = this.#options
     const created = Promise.withResolvers<void>()
     const fail = (error: unknown) => {
@@ -83,8 +84,7 @@ export class Push {
       broken()
     }
     created.promise.catch(() => {})
-    const silence = new LeaseError('store-unavailable', `etcd: no answer within ${ANSWER_LIMIT_MS} ms`)
-    const cancelLimit = this.#clock.setTimer(() => fail(silence), ANSWER_LIMIT_MS, true)
+    onAbort(stop, () => created.reject(stop.reason))
     const watch = await database.watch(keys.everything(), this.#position, {
       answered: () => {
         this.#isHeard = true
@@ -111,8 +111,6 @@ export class Push {
     } catch (error) {
       watch.close()
       throw etcdError(error)
-    } finally {
-      cancelLimit()
     }
   }
 

@@ -12,11 +12,20 @@ interface Connection {
 function setUp() {
   const clock = new FakeClock()
   const log: string[] = []
-  const state = { needed: true, error: undefined as Error | undefined, opened: 0 }
+  const state = {
+    needed: true,
+    error: undefined as Error | undefined,
+    /** Of the attempts from now on. */
+    answer: undefined as Promise<void> | undefined,
+    stop: undefined as AbortSignal | undefined,
+    opened: 0,
+  }
   const push = new PushConnection<Connection>({
     clock,
-    async open(broken) {
+    async open(broken, stop) {
       const number = ++state.opened
+      state.stop = stop
+      await state.answer
       if (state.error) throw state.error
       return { number, broken }
     },
@@ -157,6 +166,43 @@ describe('the push connection', () => {
     push.openIn(0)
     await clock.advance(10_000)
     expect([state.opened, clock.pending]).toEqual([1, 0])
+  })
+
+  it('gives up an attempt without an answer, frees what is half open, and tries again', async () => {
+    const { clock, push, state, log } = setUp()
+    const first = Promise.withResolvers<void>()
+    state.answer = first.promise
+    const opening = push.open()
+    const refused = expect(opening).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: 'no answer within 10000 ms',
+    })
+    await clock.advance(9999)
+    expect(state.stop?.aborted).toBe(false)
+    await clock.advance(1)
+    await refused
+    expect(state.stop?.aborted).toBe(true)
+    state.answer = undefined
+    await clock.advance(200)
+    expect(push.connection).toMatchObject({ number: 2 })
+    first.resolve()
+    await clock.advance(0)
+    expect(log).toEqual(['opened 2', 'closed 1'])
+    expect(state.stop?.aborted).toBe(false)
+  })
+
+  it('ends an attempt without an answer when it is closed', async () => {
+    const { clock, push, state, log } = setUp()
+    const answer = Promise.withResolvers<void>()
+    state.answer = answer.promise
+    const refused = expect(push.open()).rejects.toMatchObject({ code: 'closed' })
+    await clock.advance(0)
+    await push.close()
+    await refused
+    expect([state.stop?.aborted, clock.pending]).toEqual([true, 0])
+    answer.resolve()
+    await clock.advance(0)
+    expect(log).toEqual(['closed 1'])
   })
 
   it('drops a connection that opens after close', async () => {

@@ -1,5 +1,7 @@
+import { Stop } from '../../base/abort.ts'
+import { answerWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { LeaseError } from '../../base/errors.ts'
+import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { LocalListeners } from './listeners.ts'
@@ -10,14 +12,20 @@ const REOPEN_MS = [50, 200, 1000, 2000, 5000]
 /** After an error that a retry does not help, such as a pooler that delivers no notifications. */
 const REOPEN_AFTER_FINAL_ERROR_MS = 30_000
 const OPEN_FOR_HOLDER_MS = 200
+/** Longer than a call, because it may take several requests. */
+const OPEN_LIMIT_MS = 10_000
 /** A server that has stopped does not answer a goodbye. */
 const CLOSE_LIMIT_MS = 1000
 
 /** How to open and close the connection, and whether anybody needs it. */
 export interface PushConnectionOptions<C> {
   readonly clock?: Clock
-  /** `broken` may be called at any time afterwards, also before the promise has settled. */
-  open(broken: () => void): Promise<C>
+  /**
+   * `broken` may be called at any time afterwards, also before the promise has settled. `stop` aborts when the attempt
+   * is given up: after 10 s, or because the store was closed. Free then what is half open. A connection that opens all
+   * the same is closed.
+   */
+  open(broken: () => void, stop: AbortSignal): Promise<C>
   close(connection: C): unknown
   /** Whether anybody waits, holds or watches. */
   isNeeded(): boolean
@@ -37,6 +45,8 @@ export class PushConnection<C> {
   readonly #clock: Clock
   #connection: C | undefined
   #opening: Promise<C> | undefined
+  /** Ends the attempt that is under way. */
+  #attempt = new Stop()
   /** Why the last attempt failed, if a retry cannot help for a while. */
   #finalError: { readonly error: LeaseError; readonly until: number } | undefined
   #failures = 0
@@ -60,7 +70,7 @@ export class PushConnection<C> {
     if (this.#connection !== undefined) return Promise.resolve(this.#connection)
     if (this.#finalError && this.#clock.monotonic() < this.#finalError.until)
       return Promise.reject(this.#finalError.error)
-    if (this.#closed) return Promise.reject(new LeaseError('closed', 'the connection was closed'))
+    if (this.#closed) return Promise.reject(closedError())
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined
     })
@@ -99,22 +109,31 @@ export class PushConnection<C> {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#attempt.abort(closedError())
     await this.#shut()
   }
 
   async #open(): Promise<C> {
     this.#clearTimer()
+    const attempt = new Stop()
+    this.#attempt = attempt
     let connection: C | undefined
     let isBroken = false
+    const opening = this.#options.open(() => {
+      isBroken = true
+      if (connection !== undefined) this.drop(connection)
+    }, attempt.signal)
     try {
-      connection = await this.#options.open(() => {
-        isBroken = true
-        if (connection !== undefined) this.drop(connection)
-      })
+      connection = await answerWithin(opening, OPEN_LIMIT_MS, { clock: this.#clock }, undefined, attempt)
       if (isBroken) throw new LeaseError('store-unavailable', 'the connection broke while it was opened')
-      if (this.#closed) throw new LeaseError('closed', 'the connection was closed')
+      attempt.throwIfAborted()
     } catch (error) {
-      if (connection !== undefined) this.#end(connection)
+      attempt.abort(asLeaseError(error))
+      // Also if it opens later.
+      opening.then(
+        (unwanted) => this.#end(unwanted),
+        () => {},
+      )
       this.#failures++
       const isFinal = error instanceof LeaseError && error.code === 'store-failed'
       this.#finalError = isFinal
@@ -181,4 +200,8 @@ export class PushConnection<C> {
     const closing = (async () => this.#options.close(connection))().catch(() => {})
     await Promise.race([closing, pause(this.#clock, CLOSE_LIMIT_MS, { background: true })])
   }
+}
+
+function closedError(): LeaseError {
+  return new LeaseError('closed', 'the connection was closed')
 }

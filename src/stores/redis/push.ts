@@ -53,7 +53,7 @@ export class Push {
     this.#changes = `${prefix}:changes`
     this.#connection = new PushConnection({
       clock,
-      open: (broken) => this.#subscribe(broken),
+      open: (broken, stop) => this.#subscribe(broken, stop),
       close: (subscriber) => subscriber.close(),
       isNeeded: () => listeners.isNeeded,
       opened: (_, missed) => this.#catchUp(missed),
@@ -105,12 +105,12 @@ export class Push {
     await this.#connection.close()
   }
 
-  async #subscribe(broken: () => void): Promise<RedisSubscriber> {
+  async #subscribe(broken: () => void, stop: AbortSignal): Promise<RedisSubscriber> {
     const { prefix, redis, listeners } = this.#options
     const message = (channel: string, text: string) => this.#onMessage(channel, text)
     let subscriber: RedisSubscriber | undefined
     try {
-      subscriber = await redis.subscriber({ message, broken })
+      subscriber = await redis.subscriber({ message, broken, stop })
       await subscriber.subscribe(`${prefix}:wake:${this.channel}`)
       if (listeners.isWatched) await subscriber.subscribe(this.#changes)
       return subscriber

@@ -1,45 +1,30 @@
 /** The script must answer any sequence of requests like the memory store, which is the reference. */
-import fc from 'fast-check'
 import { Redis } from 'ioredis'
-import { expect, it } from 'vitest'
+import { it } from 'vitest'
 import type { LeaseStore, StoreEvent } from '../../../src/core/index.ts'
-import { memoryStore } from '../../../src/stores/memory.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import { FakeClock } from '../../../src/testing/index.ts'
-import { ASKERS, acquisition, others, sweeping, World } from '../askers.ts'
+import type { FakeClock } from '../../../src/testing/index.ts'
+import { expectSameAsMemory, type Processes } from '../same-as-memory.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'
 import { timedClient } from './timed-client.ts'
 
-const RUNS = 15
 /** The memory store sweeps every queue, Redis only rows that are due. So no run has both waiters and sweeps. */
-const scripts = {
-  'while some wait': fc.oneof(acquisition, ...others),
-  'while some sweep': fc.oneof(
-    acquisition.map((ask) => ({ ...ask, waits: false })),
-    sweeping,
-    ...others,
-  ),
-}
-it.each(Object.entries(scripts))('Redis answers like the memory store %s', async (_, action) => {
-  const property = fc.asyncProperty(fc.array(action, { minLength: 30, maxLength: 60 }), async (actions) => {
-    const clock = new FakeClock()
-    const memory = memoryStore({ clock })
-    const expected = new World(ASKERS.map(() => memory))
-    await using redis = new RedisProcesses(clock)
-    const actual = new World(redis.stores)
-    await redis.delivered()
-    for (const action of actions) {
-      if (action.type === 'pass') await clock.advance(action.ms)
-      else expect(await actual.do(action)).toEqual(await expected.do(action))
-      await redis.delivered()
-      expect(await actual.state()).toEqual(await expected.state())
-    }
+const cases = [
+  { title: 'while some wait', waits: true, sweeps: false },
+  { title: 'while some sweep', waits: false, sweeps: true },
+]
+it.each(cases)('Redis answers like the memory store $title', async ({ waits, sweeps }) => {
+  await expectSameAsMemory({
+    runs: 15,
+    usesClock: true,
+    waits,
+    sweeps,
+    open: (count, clock) => new RedisProcesses(count, clock),
   })
-  await fc.assert(property, { numRuns: RUNS })
 })
 
-/** One store for each asker, like separate processes. */
-class RedisProcesses implements AsyncDisposable {
+/** Stores like those of separate processes. */
+class RedisProcesses implements Processes {
   readonly stores: readonly LeaseStore[]
   readonly #prefix = freshPrefix()
   readonly #admin = new Redis(HOLDFAST_TEST_REDIS_URL)
@@ -48,8 +33,8 @@ class RedisProcesses implements AsyncDisposable {
   #marks = 0
   #onMark: (id: string) => void = () => {}
 
-  constructor(clock: FakeClock) {
-    this.#clients = ASKERS.map(() => timedClient(HOLDFAST_TEST_REDIS_URL, clock))
+  constructor(count: number, clock: FakeClock) {
+    this.#clients = Array.from({ length: count }, () => timedClient(HOLDFAST_TEST_REDIS_URL, clock))
     this.stores = this.#clients.map(({ client }) => redisStore(client, { prefix: this.#prefix }))
     const on = (event: StoreEvent) => event.type === 'change' && this.#onMark(event.lease.id)
     this.#watches = Promise.all(this.stores.map((store) => store.watch(on, { prefix: 'mark' })))
@@ -60,7 +45,7 @@ class RedisProcesses implements AsyncDisposable {
     await this.#watches
     const id = String(++this.#marks)
     const about = JSON.stringify({ resource: 'mark', id, owner: 'test', metadata: null })
-    let left = ASKERS.length
+    let left = this.stores.length
     const heard = new Promise<void>((resolve) => {
       this.#onMark = (mark) => mark === id && --left === 0 && resolve()
     })

@@ -18,12 +18,16 @@ interface Subscription extends RegisterListener<Register> {
 
 /** A database of registers in memory. A test can act between the arrival of a write and its answer. */
 export class FakeRegisters implements Registers {
-  readonly clock = new FakeClock()
+  readonly clock: FakeClock
   contents = new Map<string, Register>()
   readonly subscriptions = new Set<Subscription>()
   beforeWrite: (name: string) => Promise<void> | void = () => {}
   afterWrite: (written: Written<Register>) => Promise<Written<Register>> | Written<Register> = (written) =>
     written
+
+  constructor(clock = new FakeClock()) {
+    this.clock = clock
+  }
 
   /** One of several stores on this database, with the same clock. */
   store(): LeaseStore {
