@@ -2,10 +2,10 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { alignColumns, openTerminal, printable } from './terminal.ts'
 
 describe('a remark', () => {
-  const remark = (isJson: boolean) => {
+  const remark = (isJson: boolean, text = 'there are more') => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     onTestFinished(() => written.mockRestore())
-    openTerminal({}, isJson).remark('there are more', { limit: 7 })
+    openTerminal({}, isJson).remark(text, { limit: 7 })
     return String(written.mock.lastCall?.[0])
   }
 
@@ -17,6 +17,10 @@ describe('a remark', () => {
       text: 'there are more',
       limit: 7,
     })
+  })
+
+  it('cannot control the terminal, and may have several lines', () => {
+    expect(remark(false, 'held by \x1b[2Ja\u0007\nport: wrong')).toBe('holdfast: held by a�\nport: wrong\n')
   })
 })
 

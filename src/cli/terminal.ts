@@ -82,7 +82,9 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
     remark(text, details) {
       progress.clear()
       const remark = { at: new Date().toISOString(), type: 'remark', text, ...details }
-      stderr.write(isJson ? `${JSON.stringify(remark)}\n` : `holdfast: ${text}\n`)
+      // The text may contain what others have written into the store. Some texts have several lines.
+      const lines = text.split('\n').map(printable).join('\n')
+      stderr.write(isJson ? `${JSON.stringify(remark)}\n` : `holdfast: ${lines}\n`)
     },
     style(style, text) {
       const [on, off] = CODES[style]

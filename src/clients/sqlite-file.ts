@@ -1,12 +1,12 @@
 import { LeaseError } from '../base/errors.ts'
-import type { SqliteDatabase } from './sqlite.ts'
+import { prepareSqlite, type SqliteDatabase } from './sqlite.ts'
 
 /**
  * Returns a function that throws if the file of an open database was deleted or replaced. SQLite does not notice: it
  * goes on with the old file, which no other process can open any more. Two processes could then hold the same lease.
  */
 export function fileCheck(database: SqliteDatabase): () => void {
-  const row = database.prepare(`select file from pragma_database_list where name = 'main'`).get()
+  const row = prepareSqlite(database, `select file from pragma_database_list where name = 'main'`).get()
   const { file } = Object(row) as { readonly file?: unknown }
   // A database in memory has no file.
   if (typeof file !== 'string' || file === '') return () => {}

@@ -15,6 +15,12 @@ export interface SqliteStatement {
   run(...values: SqliteValue[]): unknown
 }
 
+/** Of `node:sqlite`. The options of the database decide what its statements return, unless these are called. */
+interface ConfigurableStatement extends SqliteStatement {
+  setReadBigInts?(enabled: boolean): void
+  setReturnArrays?(enabled: boolean): void
+}
+
 export type SqliteValue = string | number | null
 
 /** How long a call waits for a busy database: less than the five seconds that callers wait for an answer. */
@@ -27,6 +33,14 @@ export function expectSqlite(
   expected = 'a DatabaseSync of node:sqlite',
 ): asserts database is SqliteDatabase {
   if (!hasMethods(database, 'exec', 'prepare')) refuseClient(option, expected, database)
+}
+
+/** Its rows are objects, and their integers are numbers, whatever the options of the application's database are. */
+export function prepareSqlite(database: SqliteDatabase, sql: string): SqliteStatement {
+  const statement: ConfigurableStatement = database.prepare(sql)
+  statement.setReadBigInts?.(false)
+  statement.setReturnArrays?.(false)
+  return statement
 }
 
 /**

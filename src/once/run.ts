@@ -57,6 +57,7 @@ export type RunResult<T> =
   | { readonly ran: false; readonly reason: SkipReason }
 
 const TTL_MS = 300_000
+const MAX_ERROR_LENGTH = 10_000
 
 /** `RunOptions` with every default filled in and every value checked. Times in milliseconds. */
 export interface CheckedRunOptions extends RunOptions {
@@ -186,10 +187,13 @@ function asJson(result: unknown): JsonValue {
   return JSON.parse(text)
 }
 
-/** Without the stack, because others can read it. */
+/**
+ * Without the stack, because others can read it. Every store must be able to store it, because a job whose failure
+ * cannot be written would run again and again: Postgres has no NUL, Firestore and etcd have limits.
+ */
 function textOf(error: unknown): string {
   try {
-    return String(error)
+    return String(error).slice(0, MAX_ERROR_LENGTH).toWellFormed().replaceAll('\0', '\ufffd')
   } catch {
     return 'an error that cannot be shown'
   }

@@ -4,6 +4,7 @@ import { identifier } from '../clients/sql-text.ts'
 import {
   expectSqlite,
   inTransaction,
+  prepareSqlite,
   type SqliteDatabase,
   type SqliteStatement,
   type SqliteValue,
@@ -80,8 +81,12 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
   }
 
   function documentOf(id: string): JobDocument | null {
-    const select = statement(`select * from ${tableName} where id = ?`)
-    const row = select.get(id) as Record<string, unknown> | undefined
+    // Only these, because another column may have an integer that a number cannot hold. With the table, because SQLite
+    // may take the quoted name of a missing column for a text.
+    const names = Object.values(columns).map((name) => `${tableName}.${identifier(name)}`)
+    const row = statement(`select ${names.join(', ')} from ${tableName} where id = ?`).get(id) as
+      | Record<string, unknown>
+      | undefined
     if (!row) return null
     const heartbeatAt = parseTime(row[columns.lockHeartbeatAt])
     return {
@@ -104,7 +109,7 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
   }
 
   function statement(sql: string): SqliteStatement {
-    const prepared = statements.get(sql) ?? database.prepare(sql)
+    const prepared = statements.get(sql) ?? prepareSqlite(database, sql)
     statements.set(sql, prepared)
     return prepared
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type JobGrant, type JobStore, memoryJobs, type Outcome } from '../../src/once/index.ts'
+import { createOnce, type JobGrant, type JobStore, memoryJobs, type Outcome } from '../../src/once/index.ts'
 
 export interface JobStoreHarness {
   readonly jobs: JobStore
@@ -120,6 +120,15 @@ export function describeJobStore<H extends JobStoreHarness>(
       ])
       expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
       expect(answers.find(({ acquired }) => !acquired)).toMatchObject({ reason: 'locked' })
+    })
+
+    test('a job whose work throws is failed, whatever the text of the error is', async ({ jobs }) => {
+      const error = new Error(`a\0b\ud800${'long'.repeat(1_000_000)}`)
+      await expect(createOnce(jobs).run('job', () => Promise.reject(error))).rejects.toBe(error)
+      expect(await jobs.read('job')).toMatchObject({
+        status: 'FAILED',
+        error: expect.stringMatching(/^Error: a\ufffdb\ufffd(long)+/),
+      })
     })
 
     test('TTL 切れ後の再取得成功: an expired lock is granted again, with a higher token', async (harness) => {

@@ -63,6 +63,31 @@ describe('a job in a table of SQLite', () => {
     })
   })
 
+  it.each([{ returnArrays: true }, { readBigInts: true }])(
+    'is run once whatever the options of the database are: %j',
+    async (options) => {
+      const configured = new DatabaseSync(path, options)
+      onTestFinished(() => configured.close())
+      const jobs = sqliteJobs(configured)
+      await jobs.add('job')
+      const work = async () => ({ inner: await createOnce(jobs).run('job', () => 'again') })
+      expect(await createOnce(jobs).run('job', work)).toEqual({
+        ran: true,
+        result: { inner: { ran: false, reason: 'locked' } },
+      })
+      expect(await jobs.read('job')).toMatchObject({ finished: true, attempts: 1 })
+      await rm(path)
+      await expect(jobs.read('job')).rejects.toThrow('was deleted or replaced')
+    },
+  )
+
+  it('may have other columns with integers that a number cannot hold', async () => {
+    const jobs = sqliteJobs(database)
+    await jobs.add('job')
+    database.exec(`alter table analyses add column tweet integer; update analyses set tweet = 1 << 60`)
+    expect(await createOnce(jobs).run('job', () => 1)).toEqual({ ran: true, result: 1 })
+  })
+
   it('waits for another writer without blocking the event loop', async () => {
     const jobs = sqliteJobs(database, { clock: runningClock() })
     await jobs.add('job')
@@ -127,12 +152,16 @@ describe('a job in a table of SQLite', () => {
   })
 
   it('of a table without the columns is store-failed, and the message names the missing column', async () => {
-    database.exec('create table analyses (id text primary key, status text)')
-    database.exec(`insert into analyses values ('job', 'new')`)
-    await expect(sqliteJobs(database).acquire('job', 'a', 1000)).rejects.toMatchObject({
-      code: 'store-failed',
-      message: expect.stringContaining('lock_owner'),
-    })
+    const columns = 'id text primary key, status text, result text, error text, attempts integer'
+    database.exec(`create table analyses (${columns})`)
+    database.exec(`insert into analyses (id, status) values ('job', 'new')`)
+    const lenient = new DatabaseSync(path, { enableDoubleQuotedStringLiterals: true })
+    onTestFinished(() => lenient.close())
+    for (const opened of [database, lenient])
+      await expect(sqliteJobs(opened).acquire('job', 'a', 1000)).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('lock_owner'),
+      })
   })
 
   it('with an unreadable expiry and no heartbeat stays locked for a TTL after the first request', async () => {

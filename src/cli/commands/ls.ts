@@ -6,7 +6,7 @@ import { leaseToJson } from '../lease-json.ts'
 import { countHolders, countWaiters, leaseTable, NOTHING_HELD } from '../lease-table.ts'
 import { listLeases } from '../list-leases.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
-import type { Terminal } from '../terminal.ts'
+import { printable, type Terminal } from '../terminal.ts'
 
 const DEFAULT_LIMIT = 100
 /** Progress is shown after every so many leases. */
@@ -84,7 +84,7 @@ function fields(lease: LeaseRecord): string[] {
   const { resource, owner, token, acquiredAt, expiresAt, share } = leaseToJson(lease)
   return [
     resource,
-    owner.replaceAll(/\s/g, ' '),
+    printable(owner.replaceAll(/\s/g, ' ')),
     String(token),
     acquiredAt,
     expiresAt ?? '',

@@ -70,6 +70,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
         // A slow grant has used up part of the TTL. The command should start with most of it.
         if (remaining() < options.ttl / 2) await lease.renew().catch(() => {})
         if (!lease.held) throw lease.signal.reason
+        if (signals.endOfWait.aborted) return signalExitCode(signals.endOfWait.reason)
         return await supervise(lease, {
           command,
           graceMs,
