@@ -1,4 +1,5 @@
 import { systemClock } from '../../base/clock.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
 import { INSUFFICIENT_PRIVILEGE, stateOf } from '../../clients/postgres-errors.ts'
 
@@ -86,13 +87,16 @@ export class Lane {
     void this.follow(answered)
   }
 
-  /** Each call is a row of the result. They lock resources in one order, so that two batches cannot block each other. */
+  /**
+   * Each call is a row of the result. They lock resources in the order of the tables, which every statement that waits
+   * for several of them keeps.
+   */
   async #runTogether(batch: readonly Pending[]): Promise<(readonly SqlRow[])[]> {
     const { mark = '' } = this.#options
     const [first] = batch
     if (first && batch.length === 1) return [await this.run(mark + first.text, first.values)]
     const order = batch.map((query, index) => ({ ...query, index, resource: String(query.values[0]) }))
-    order.sort((a, b) => (a.resource < b.resource ? -1 : 1))
+    order.sort((a, b) => compareUtf8(a.resource, b.resource))
     const values = order.flatMap((query) => query.values)
     let used = 0
     const selects = order.map(({ text, index, values: { length } }) => {

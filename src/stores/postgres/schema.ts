@@ -6,6 +6,9 @@
  *     waiters   one row per waiter: the queues of all resources
  *     shared    one row per lease of a resource that has, or had a moment ago, others than one exclusive lease
  *     meta      one row: the version, the token floor, when to prune, who watches
+ *
+ * Only who has locked the row of a resource changes its waiters and shared leases. A statement that waits for the rows
+ * of several resources takes them in the order of their names, and one that takes them in another order never waits.
  */
 import { literal } from '../../clients/sql-text.ts'
 import { listing } from './listing.ts'
@@ -18,7 +21,7 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 /** Nodes of this version and newer ones may use the tables. Raise it when older functions or columns are removed. */
 const OLDEST_VERSION = 2
 

@@ -20,6 +20,7 @@ export const endLease = (names: Names) => `update ${names.table} set
 /** Describes rows, notifies, creates and deletes rows, ends expired leases, and registers holders and watchers. */
 export function upkeep(names: Names): string {
   const { table, waiters, shared, meta, fn, dollars } = names
+  const holders = 'json_to_recordset(_holders::json) as h(resource text, id text)'
   return `
 create function ${fn('is_whole')}(r ${table}) returns boolean language sql immutable as ${dollars}
   select num_nulls(r.id, r.owner, r.acquired_at, r.expires_at, r.span) in (0, 5)
@@ -120,8 +121,11 @@ begin
   at := ${CLOCK};
   update ${table} set expires_at = at + span where resource in (
     select resource from ${table} where expires_at > at + span for no key update skip locked);
-  update ${shared} set expires_at = at + span where (resource, token) in (
-    select resource, token from ${shared} where expires_at > at + span for no key update skip locked);
+  update ${shared} s set expires_at = at + s.span from (
+    select t.resource from ${table} t where t.shared and exists (
+      select from ${shared} s where s.resource = t.resource and s.expires_at > at + s.span)
+    for no key update skip locked) t
+    where s.resource = t.resource and s.expires_at > at + s.span;
   for r in
     select * from ${table} t where t.expires_at <= at and ${fn('is_whole')}(t)
     limit _limit for no key update skip locked
@@ -152,18 +156,19 @@ ${dollars};
 -- These holders are told at this address from now on. Answers the ids of those that hold no more.
 create or replace function ${fn('hear')}(_holders text, _address text) returns text ${BY_KEY} as ${dollars}
 declare
-  at bigint := ${CLOCK};
+  at bigint;
   commits text;
 begin
   ${commitLazily}
-  update ${table} t set address = _address
-    from json_to_recordset(_holders::json) as h(resource text, id text)
+  -- In the order of a batch of renewals and releases, so that the two cannot block each other.
+  perform from ${table} where resource in (select h.resource from ${holders}) order by resource for no key update;
+  at := ${CLOCK};
+  update ${table} t set address = _address from ${holders}
     where t.resource = h.resource and t.id = h.id and t.address is distinct from _address;
-  update ${shared} s set address = _address
-    from json_to_recordset(_holders::json) as h(resource text, id text)
+  update ${shared} s set address = _address from ${holders}
     where s.resource = h.resource and s.id = h.id and s.kept_until is null and s.address is distinct from _address;
   return (
-    select coalesce(json_agg(h.id), '[]') from json_to_recordset(_holders::json) as h(resource text, id text)
+    select coalesce(json_agg(h.id), '[]') from ${holders}
     where not exists (select from ${table} t where t.resource = h.resource and t.id = h.id and t.expires_at > at)
       and not exists (select from ${shared} s
         where s.resource = h.resource and s.id = h.id and s.kept_until is null and s.expires_at > at));

@@ -68,16 +68,16 @@ describe('urgent queries', () => {
     expect(await second).toBe('pool')
   })
 
-  it('are sent together while another one is under way, and lock resources in one order', async () => {
+  it('are sent together while another one is under way, and lock resources in the order of the tables', async () => {
     const { own, urgent, renew } = setUp()
-    const answers = ['first', 'z', 'a'].map(renew)
+    const answers = ['first', '😀', '～'].map(renew)
     expect(own.statements).toHaveLength(1)
     await own.statements[0]?.answer({ index: 0, answer: 1 })
     expect(own.statements[1]).toMatchObject({
       text: expect.stringMatching(
         /select 1 as index, renew\(\$1, \$2\) as answer union all select 0 as index, renew\(\$3, \$4\)/,
       ),
-      values: ['a', 5, 'z', 5],
+      values: ['～', 5, '😀', 5],
     })
     await own.statements[1]?.answer({ index: 1, answer: 3 }, { index: 0, answer: 2 })
     expect(await Promise.all(answers)).toEqual([1, 2, 3])

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import { inspectPostgres, migratePostgres, postgresStore } from '../../../src/stores/postgres/index.ts'
+import { SCHEMA_VERSION } from '../../../src/stores/postgres/schema.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -79,7 +80,9 @@ describe('the migration of a Postgres store', () => {
     for (let call = 0; call < 2; call++)
       await expect(store.acquire(ask())).rejects.toMatchObject({
         code: 'store-failed',
-        message: expect.stringContaining('is of version 99, and this holdfast knows 5: update the package'),
+        message: expect.stringContaining(
+          `is of version 99, and this holdfast knows ${SCHEMA_VERSION}: update`,
+        ),
       })
   })
 
@@ -136,7 +139,9 @@ describe('tables of version 1', () => {
     const read1 = await Promise.all(stores.map((store) => store.read(['held'])))
     for (const [leases] of read1) expect(leases?.[0]).toMatchObject({ id: 'holder', metadata: { n: 1 } })
     expect(await read(`select resource, token from ${bed.table} order by resource`)).toEqual(tokens)
-    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([{ version: 5, floor: '7' }])
+    expect(await read(`select version, floor from ${bed.table}_meta`)).toEqual([
+      { version: SCHEMA_VERSION, floor: '7' },
+    ])
     expect(
       await read(`select resource, id, pid, reserved_until is not null as reserved from ${bed.table}_waiters
         order by resource, place`),

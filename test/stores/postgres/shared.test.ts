@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { literal } from '../../../src/clients/sql-text.ts'
 import type { LeaseStore } from '../../../src/core/index.ts'
-import { migratePostgres } from '../../../src/stores/postgres/index.ts'
+import { namesOf } from '../../../src/stores/postgres/names.ts'
+import { installScript } from '../../../src/stores/postgres/schema.ts'
 import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 
@@ -224,7 +226,7 @@ describe('a node of version 3', () => {
     late.catch(() => {})
     await bed.blocked()
     // The migration, and a reader, in the transaction for which the call waits.
-    await migratePostgres(admin, { schema: bed.schema })
+    await admin.query(`do ${literal(installScript(namesOf(bed.schema, 'holdfast_leases')))}`)
     await call(admin, `ask('r', 'reader', 'new', 60000, null, '', false, null, false, 2, null, null)`, [])
     await admin.query('commit')
     await expect(late).rejects.toThrow(/does not exist/)
