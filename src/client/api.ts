@@ -85,11 +85,7 @@ export function baseUrl(url: unknown): string {
   } catch {
     // Refused below, whatever it is.
   }
-  refuseClient(
-    'url',
-    'the address of a Holdfast server such as http://localhost:4321, without a password',
-    url,
-  )
+  refuseClient('url', 'an address such as http://localhost:4321, without a password', url)
 }
 
 /** Whether `fetch` can send these headers. */

@@ -53,7 +53,7 @@ export interface DocumentLock extends AsyncDisposable {
    */
   load(): Promise<SavedDocument>
   /**
-   * Saves with the token of the latest grant. Rejects with `stale-token` if another tab has had the lock since:
+   * Saves with the token of the latest grant. Rejects with `stale-token` if another tab had the lock since:
    * then nothing is saved, and nothing of the other tab is overwritten.
    */
   save(content: unknown): Promise<void>

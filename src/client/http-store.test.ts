@@ -366,7 +366,7 @@ describe('push', () => {
 
 describe('arguments', () => {
   it.each([
-    ['a BigInt as address', 10n, {}, 'url: expected the address of a Holdfast server'],
+    ['a BigInt as address', 10n, {}, 'url: expected an address such as'],
     ['a symbol as address', Symbol('url'), {}, 'url: expected'],
     ['null as address', null, {}, 'url: expected'],
     ['another protocol', 'redis://holdfast.test', {}, 'url: expected'],

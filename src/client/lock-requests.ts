@@ -172,7 +172,7 @@ export function createLockRequests(options: LockRequestsOptions): LockRequests {
       checkJson(content)
       const response = await api({ method: 'PUT', path, body: { content, token }, keepalive: true })
       if (response.status === 409)
-        throw new LeaseError('stale-token', 'not saved: another tab has had the lock since')
+        throw new LeaseError('stale-token', 'not saved: another tab had the lock since')
       expectSuccess(response)
     },
 

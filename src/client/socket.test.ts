@@ -40,7 +40,7 @@ describe('a socket', () => {
     const socket = createSocket({
       url: 'http://localhost:4321/',
       key: 'key',
-      channel: 'room',
+      channels: ['room'],
       clock,
       api: () => Promise.reject(new Error('a public channel needs no signature')),
       onEvent: (event) => events.push(event),

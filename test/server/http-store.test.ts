@@ -45,7 +45,7 @@ type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('httpStore', () => {
   it('refuses what is no address', () => {
-    expect(() => httpStore('not an address')).toThrow(/url: expected the address/)
+    expect(() => httpStore('not an address')).toThrow(/url: expected an address/)
   })
 
   it('of two nodes: shares are counted together, and watchers hear of each lease once', async () => {
