@@ -353,6 +353,21 @@ describe('client events', () => {
   })
 })
 
+describe('a malformed message of the bus', () => {
+  it.each([
+    {},
+    { channel: 'document.1' },
+    { channel: 'document.1', text: null },
+    { channel: ['document.1'], text: '{}' },
+  ])('reaches nobody: %j', async (data) => {
+    const socket = fakeSocket(hub)
+    await socket.subscribe('document.1')
+    await bus.publish({ topic: 'client-event', data })
+    await settled()
+    expect(socket.take()).toEqual([])
+  })
+})
+
 describe('close', () => {
   it('tells every socket to come back later, and refuses new ones with the same code', async () => {
     const sockets = [fakeSocket(hub), fakeSocket(hub)]
