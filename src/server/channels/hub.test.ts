@@ -360,11 +360,15 @@ describe('a malformed message of the bus', () => {
     { channel: 'document.1', text: null },
     { channel: ['document.1'], text: '{}' },
   ])('reaches nobody: %j', async (data) => {
-    const socket = fakeSocket(hub)
-    await socket.subscribe('document.1')
+    let sent: string[] = []
+    const connection = { send: (text: string) => sent.push(text), close() {} }
+    const handler = hub.accept(connection, { key: KEY, protocol: '7', library: null, client: 'a' })
+    handler?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel: 'document.1' } }))
+    expect(sent).toHaveLength(2)
+    sent = []
     await bus.publish({ topic: 'client-event', data })
     await settled()
-    expect(socket.take()).toEqual([])
+    expect(sent).toEqual([])
   })
 })
 
