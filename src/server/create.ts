@@ -84,8 +84,6 @@ export interface LockServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** How much longer than the longest wait the waiters of another node are remembered. */
-const WAITING_LIST_SLACK_MS = 30_000
 const SWEEP_AT_ONCE = 500
 const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
 
@@ -159,13 +157,13 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const waitingList = new WaitingList({
     bus,
     clock,
-    keepFor: settings.maxWait + WAITING_LIST_SLACK_MS,
     onChange: (event) => announcer.sendToRoom('document.line', event),
+    onMoved: (room, id) => locks.supersede(room, id),
     onError,
   })
   const { grace, answerWithin, unanswered } = settings
   const onWaited = (ms: number) => stats.onWaited(ms)
-  const locks = new Locks({
+  const locks: Locks = new Locks({
     store,
     documents,
     audit,

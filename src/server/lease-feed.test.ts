@@ -20,6 +20,16 @@ describe('the lease feed', () => {
     expect(reported.filter((line) => !line.startsWith('renewed'))).toEqual(['started a', 'ended a released'])
   })
 
+  it('reports a renewal once, though an older report comes after it', async () => {
+    const { store, clock, reported, feed } = await start({ withoutPush: true })
+    const first = await grab(store, 'a')
+    await clock.advance(1000)
+    const renewed = await grab(store, 'a')
+    for (const lease of [first, renewed, first, renewed]) feed.observe(lease)
+    expect(reported).toEqual(['started a', 'renewed a'])
+    expect(feed.leasesOf('a')).toEqual([renewed])
+  })
+
   it('reports an expiry when it happens, without a sweep', async () => {
     const { store, clock, reported } = await start()
     await grab(store, 'a')

@@ -131,10 +131,12 @@ export class LeaseFeed {
   }
 
   #extend(known: LiveLease, lease: LeaseRecord): void {
-    const isLonger = (lease.expiresAt ?? 0) > (known.lease.expiresAt ?? 0)
+    const longerBy = (lease.expiresAt ?? 0) - (known.lease.expiresAt ?? 0)
+    // An older report. A renewal never shortens a lease.
+    if (longerBy < 0) return
     known.lease = lease
     known.deadline = Math.max(known.deadline, this.#deadlineOf(lease))
-    if (isLonger) this.#transitions.emit({ phase: 'renewed', lease })
+    if (longerBy > 0) this.#transitions.emit({ phase: 'renewed', lease })
   }
 
   #start(lease: LeaseRecord): void {

@@ -62,7 +62,7 @@ export class Locks {
     this.#waiting = new WaitingRequests(options)
     options.feed.subscribe(({ phase, lease }) => {
       const room = roomOf(lease.resource)
-      if (phase === 'started' && room !== null) this.#waiting.granted(room, lease.id)
+      if (phase === 'started' && room !== null) this.supersede(room, lease.id)
     })
   }
 
@@ -85,6 +85,11 @@ export class Locks {
     if (!answer.granted) return answer
     await this.settle(answer, session_id)
     return { granted: true, lease: answer.lease }
+  }
+
+  /** The client with this id has the lock, or waits for it at another node. Its request that waits here ends. */
+  supersede(room: string, id: string): void {
+    this.#waiting.supersede(room, id)
   }
 
   renew(room: string, client: LockClient): Promise<Renewal> {

@@ -10,15 +10,17 @@ let clock: FakeClock
 let here: WaitingList
 let there: WaitingList
 const changes: unknown[] = []
+let moved: unknown[]
 beforeEach(async () => {
   clock = new FakeClock()
+  moved = []
   const bus = memoryBus()
   const openList = async () => {
-    const list = new WaitingList({
+    const list: WaitingList = new WaitingList({
       bus,
       clock,
-      keepFor: 60_000,
       onChange: (event) => changes.push(event),
+      onMoved: (...who) => moved.push([list, ...who]),
       onError: () => {},
     })
     await bus.subscribe((message) => list.receive(message))
@@ -45,15 +47,24 @@ describe('the waiting list of several nodes', () => {
     expect(there.since('room', 'a')).toBeUndefined()
   })
 
-  it('remembers for a while that a client has come to another node', async () => {
+  it('tells the node where a client waited that it has come to another one', async () => {
     here.join('room', 'a', AOI)
+    here.join('room', 'r', REN)
     await clock.advance(1000)
-    expect(here.hasMoved('room', AOI)).toBe(false)
+    expect(moved).toEqual([])
     there.join('room', 'a', AOI)
+    there.join('other room', 'r', REN)
     await clock.advance(0)
-    expect([here.hasMoved('room', AOI), here.hasMoved('room', REN)]).toEqual([true, false])
-    await clock.advance(10_000)
-    expect(here.hasMoved('room', AOI)).toBe(false)
+    expect(moved).toEqual([[here, 'room', 'a']])
+  })
+
+  it('shows a waiter as long as it asks again, though other messages were lost', async () => {
+    here.join('room', 'a', AOI)
+    for (let asked = 0; asked < 20; asked++) {
+      await clock.advance(5000)
+      here.join('room', 'a', AOI)
+    }
+    expect(there.of('room')).toEqual({ first: [AOI], count: 1 })
   })
 
   it('is sent in batches that do not grow with the number of waiters', async () => {
@@ -83,7 +94,7 @@ describe('the waiting list of several nodes', () => {
 
   it('forgets the waiters of a node that is silent', async () => {
     there.join('room', 'a', AOI)
-    await clock.advance(59_000)
+    await clock.advance(39_000)
     expect(here.of('room').first).toEqual([AOI])
     await clock.advance(1000)
     expect(here.of('room')).toEqual({ first: [], count: 0 })

@@ -18,9 +18,9 @@ const TOPIC = 'line'
 export interface WaitingListOptions {
   readonly bus: Bus
   readonly clock: Clock
-  /** Milliseconds until a message of another node is forgotten. Longer than any wait, because each wait repeats it. */
-  readonly keepFor: number
   readonly onChange: (event: DocumentEvent<'document.line'>) => void
+  /** A client that waits at this node has come to another one. */
+  readonly onMoved: (room: string, id: string) => void
   readonly onError: OnError
 }
 
@@ -30,11 +30,11 @@ const SHOWN = 20
 const BURST = 5
 const BATCH_MS = 500
 const MAX_WINDOWS = 10_000
-/** How often a waiter that asks again and again is published again. */
+/** How often a waiter that asks again and again is published again. It asks every few seconds. */
 const PUBLISH_AGAIN_MS = 10_000
-/** How long it is remembered that a client has come to another node: longer than a place is kept. */
-const MOVED_MS = 10_000
-const MAX_MOVED = 10_000
+/** What a node said is forgotten if it was not repeated in this time: a message may be lost, and a node may die. */
+const FORGET_AFTER_MS = 40_000
+const MAX_REMOTE_ROOMS = 10_000
 
 const waiter = v.object({ since: v.number(), person })
 const message = v.object({
@@ -74,8 +74,6 @@ export class WaitingList {
   readonly #remote = new Map<string, Map<string, Line>>()
   /** How many messages about a room were sent since the start of its window. It outlives the room's last waiter. */
   readonly #windows = new Map<string, { readonly start: number; sent: number }>()
-  /** Clients that have joined at another node, and until when that is remembered. */
-  readonly #moved = new Map<string, number>()
 
   constructor(options: WaitingListOptions) {
     this.#options = options
@@ -100,7 +98,7 @@ export class WaitingList {
     if (!isNew && clock.monotonic() < local.publishedAt + PUBLISH_AGAIN_MS) return
     if (isNew) {
       const elsewhere = this.#remoteLines(room).flatMap(({ waiters }) => waiters)
-      const known = elsewhere.find((waiter) => keyOf(room, waiter.person) === keyOf(room, person))
+      const known = elsewhere.find((waiter) => keyOf(waiter.person) === keyOf(person))
       local.waiters.set(id, { since: known?.since ?? clock.now(), person })
       local.joined.push(person)
     }
@@ -115,11 +113,6 @@ export class WaitingList {
   /** The wall time since when the id waits at this node; `undefined` if it does not. */
   since(room: string, id: string): number | undefined {
     return this.#local.get(room)?.waiters.get(id)?.since
-  }
-
-  /** Whether the same client now waits at another node. */
-  hasMoved(room: string, person: Person): boolean {
-    return (this.#moved.get(keyOf(room, person)) ?? 0) > this.#options.clock.monotonic()
   }
 
   /** Who waits for the room, the first one first, and how many there are. */
@@ -144,20 +137,21 @@ export class WaitingList {
 
   #remoteLines(room: string): Line[] {
     const now = this.#options.clock.monotonic()
-    const nodes = this.#remote.get(room)
-    for (const [node, { until }] of nodes ?? []) if (until <= now) nodes?.delete(node)
-    return [...(nodes?.values() ?? [])]
+    return [...(this.#remote.get(room)?.values() ?? [])].filter(({ until }) => until > now)
   }
 
   #remember({ room, node, line, count, joined }: v.InferOutput<typeof message>): void {
-    const { clock, keepFor } = this.#options
-    const now = clock.monotonic()
-    for (const person of joined) setLimited(this.#moved, keyOf(room, person), now + MOVED_MS, MAX_MOVED)
+    const { clock, onMoved } = this.#options
+    const until = clock.monotonic() + FORGET_AFTER_MS
     const nodes = this.#remote.get(room) ?? new Map<string, Line>()
-    if (count > 0) nodes.set(node, { waiters: line, count, until: now + keepFor })
+    if (count > 0) nodes.set(node, { waiters: line, count, until })
     else nodes.delete(node)
-    if (nodes.size > 0) this.#remote.set(room, nodes)
-    else this.#remote.delete(room)
+    // Deleted first, so that it becomes the newest entry.
+    this.#remote.delete(room)
+    if (nodes.size > 0) setLimited(this.#remote, room, nodes, MAX_REMOTE_ROOMS)
+    const moved = new Set(joined.map(keyOf))
+    const waiters = [...(this.#local.get(room)?.waiters ?? [])]
+    for (const [id, { person }] of waiters) if (moved.has(keyOf(person))) onMoved(room, id)
   }
 
   /** At once, unless many messages were just sent. */
@@ -194,6 +188,6 @@ function firstOf(local: LocalRoom | undefined): Pick<Line, 'waiters' | 'count'> 
   return { waiters: waiters.slice(0, SHOWN), count: waiters.length }
 }
 
-function keyOf(room: string, { session_id, client_id = '' }: Person): string {
-  return JSON.stringify([room, session_id, client_id])
+function keyOf({ session_id, client_id = '' }: Person): string {
+  return JSON.stringify([session_id, client_id])
 }

@@ -3,13 +3,17 @@ import { eventually } from '../../test/eventually.ts'
 import {
   ADMIN_TOKEN,
   type Answer,
-  type Browser,
+  Browser,
   type Heard,
+  ORIGIN,
+  SECRETS,
   type ServiceBed,
   serviceBed,
 } from '../../test/server/service-bed.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { Stats } from '../protocol/index.ts'
+import { memoryBus } from './buses/memory.ts'
+import { createLockServer } from './create.ts'
 
 const LOCK = '/api/documents/room-1/lock'
 
@@ -139,6 +143,29 @@ describe('a request that waits', () => {
     expect((await earlier).body.error).toBe('superseded')
     await holder.call('DELETE', LOCK)
     expect((await later).status).toBe(200)
+  })
+
+  it('leaves its place to a later request of the same tab at another node', async () => {
+    const bus = memoryBus()
+    await using here = await serviceBed({ bus })
+    const { store, clock } = here
+    await using elsewhere = await createLockServer({ store, clock, bus, log: () => {}, settings: SECRETS })
+    await here.browser('holder').call('POST', LOCK)
+    const tab = here.browser('tab')
+    await tab.call('GET', LOCK)
+    const moved = new Browser(elsewhere.fetch, { Origin: ORIGIN, 'X-Holdfast-Client': 'tab' })
+    moved.cookie = tab.cookie
+    const isWaiting = async (count: number) =>
+      expect((await here.browser().call('GET', LOCK)).body).toMatchObject({ waiting_count: count })
+    const first = tab.call('POST', `${LOCK}?wait=20`)
+    await eventually(() => isWaiting(1))
+    const second = moved.call('POST', `${LOCK}?wait=60`)
+    expect((await first).body.error).toBe('superseded')
+    await eventually(() => isWaiting(1))
+    await clock.advance(4000)
+    expect(await store.waiting?.({ resources: ['document:room-1'], limit: 9 })).toMatchObject([{ count: 1 }])
+    await clock.advance(26_000)
+    expect((await second).status).toBe(200)
   })
 
   it('ends when its tab takes over meanwhile, and does not release that lock', async () => {

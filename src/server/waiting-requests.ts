@@ -57,7 +57,7 @@ export class WaitingRequests {
   /** Asks until it is granted or the wait is over. */
   async acquire(ask: Ask, wait: Wait): Promise<Answer> {
     const { clock, waitingList, onWaited } = this.#options
-    const { room, person } = wait
+    const { room } = wait
     const { id } = ask
     const askedAt = clock.now()
     this.#waiting.get(id)?.abort(new Superseded())
@@ -75,14 +75,17 @@ export class WaitingRequests {
       // A request that was superseded leaves the place to its successor.
       if (this.#waiting.get(id) === superseded) {
         this.#waiting.delete(id)
-        if (keepsPlace) this.#keepPlace(ask, room, person)
+        if (keepsPlace) this.#keepPlace(ask, room)
         else waitingList.leave(room, id)
       }
     }
   }
 
-  /** The client has the lock. A request of it that still waits must not release the lock when it ends. */
-  granted(room: string, id: string): void {
+  /**
+   * The client has the lock, or waits for it at another node. A request of it that still waits here must not release
+   * that when it ends.
+   */
+  supersede(room: string, id: string): void {
     this.#waiting.get(id)?.abort(new Superseded())
     this.forget(room, id)
   }
@@ -145,12 +148,11 @@ export class WaitingRequests {
     return this.#keptPlaces.delete(id)
   }
 
-  #keepPlace({ resource, id }: Ask, room: string, person: Person): void {
+  #keepPlace({ resource, id }: Ask, room: string): void {
     const { store, clock, waitingList } = this.#options
     const giveUp = async () => {
       this.#keptPlaces.delete(id)
       waitingList.leave(room, id)
-      if (waitingList.hasMoved(room, person)) return
       const [[holder] = []] = await store.read([resource])
       if (holder?.id !== id) await store.release({ resource, id })
     }

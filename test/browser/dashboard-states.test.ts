@@ -60,6 +60,22 @@ describe('every state of the dashboard', () => {
       await server.store.acquire({ resource: 'document:minutes', id: owner, owner, ttl: TTL_MS, wake() {} })
     await page.locator('.cell-waiting', { hasText: '2' }).waitFor()
     await isAccessible('leases')
+    await page.setViewportSize({ width: 390, height: 844 })
+    for (const [name, title] of Object.entries({
+      waiting: 'Waiting',
+      token: 'Token',
+      age: 'Age',
+      left: 'Left',
+    }))
+      await expect
+        .poll(() =>
+          page
+            .locator(`.cell-${name}`)
+            .first()
+            .evaluate((cell) => getComputedStyle(cell, '::before').content),
+        )
+        .toContain(title)
+    await page.setViewportSize({ width: 1280, height: 800 })
   })
 
   it('the details of one, from the keyboard, which goes back to where it was', async () => {

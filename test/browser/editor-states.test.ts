@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.ts'
 import { EditorWindow } from './editor-window.ts'
 import { GRACE_MS, type PagesServer, servePages, TTL_MS } from './pages-server.ts'
@@ -283,4 +283,15 @@ describe('every state of the editor, as two people see it', () => {
     await mika.untilStatus('unreadable')
     await mika.page.getByText('The stored text cannot be read.').waitFor()
   })
+})
+
+it('a long name is shown whole on a phone', async () => {
+  await using server = await servePages()
+  const browser = await launchChromium()
+  onTestFinished(() => browser.close())
+  const opened = await EditorWindow.open(browser, server, ROOM, 'Alexandra Konstantinou')
+  onTestFinished(() => opened.close())
+  await opened.page.setViewportSize({ width: 390, height: 844 })
+  const field = opened.page.getByLabel('Your name')
+  expect(await field.evaluate((input) => input.scrollWidth <= input.clientWidth)).toBe(true)
 })

@@ -353,6 +353,25 @@ describe('client events', () => {
   })
 })
 
+describe('a malformed message of the bus', () => {
+  it.each([
+    {},
+    { channel: 'document.1' },
+    { channel: 'document.1', text: null },
+    { channel: ['document.1'], text: '{}' },
+  ])('reaches nobody: %j', async (data) => {
+    let sent: string[] = []
+    const connection = { send: (text: string) => sent.push(text), close() {} }
+    const handler = hub.accept(connection, { key: KEY, protocol: '7', library: null, client: 'a' })
+    handler?.received(JSON.stringify({ event: 'pusher:subscribe', data: { channel: 'document.1' } }))
+    expect(sent).toHaveLength(2)
+    sent = []
+    await bus.publish({ topic: 'client-event', data })
+    await settled()
+    expect(sent).toEqual([])
+  })
+})
+
 describe('close', () => {
   it('tells every socket to come back later, and refuses new ones with the same code', async () => {
     const sockets = [fakeSocket(hub), fakeSocket(hub)]

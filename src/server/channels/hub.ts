@@ -95,7 +95,7 @@ export class Hub implements ChannelsHub {
       : undefined
     this.#presence = new Presence(bus, clock, (change, isOurs) => this.#onMemberChange(change, isOurs))
     const countHere = (prefix: string) => this.#subscribers.count(prefix)
-    this.#occupancy = new Occupancy(bus, clock, countHere, () => this.#presence.peers)
+    this.#occupancy = new Occupancy(bus, clock, countHere, this.#presence)
     this.#context = {
       subscribers: this.#subscribers,
       presence: this.#presence,
@@ -261,8 +261,9 @@ export class Hub implements ChannelsHub {
     if (message.topic === TERMINATE) this.#terminate(message.data)
     if (message.topic !== CLIENT_EVENT) return
     const { channel, text, sender } = message.data
+    if (typeof channel !== 'string' || typeof text !== 'string') return
     const isMeant = ({ id }: Socket) => id !== sender
-    this.#subscribers.send(String(channel), () => String(text), isMeant)
+    this.#subscribers.send(channel, () => text, isMeant)
   }
 
   #terminate({ user }: BusMessage['data']): void {

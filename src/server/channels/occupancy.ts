@@ -9,14 +9,20 @@ const ANSWER_LIMIT_MS = 1000
 
 const message = v.union([
   v.object({ ask: v.string(), prefix: v.string() }),
-  v.object({ answer: v.string(), counts: v.array(v.tuple([v.string(), v.number()])) }),
+  v.object({
+    answer: v.string(),
+    node: v.exactOptional(v.string()),
+    counts: v.array(v.tuple([v.string(), v.number()])),
+  }),
 ])
 
 type Counts = [channel: string, sockets: number][]
 
 interface Question {
   readonly counts: Map<string, number>
-  missing: number
+  readonly answered: Set<string>
+  /** The nodes that have not answered yet. */
+  readonly missing: Set<string>
   resolve(): void
 }
 
@@ -25,24 +31,31 @@ export class Occupancy {
   readonly #bus: Bus
   readonly #clock: Clock
   readonly #countHere: (prefix: string) => Counts
-  /** How many other nodes there are. */
-  readonly #peers: () => number
+  /** This node and the others. */
+  readonly #nodes: { readonly node: string; readonly peers: Iterable<string> }
   readonly #questions = new Map<string, Question>()
 
-  constructor(bus: Bus, clock: Clock, countHere: (prefix: string) => Counts, peers: () => number) {
+  constructor(
+    bus: Bus,
+    clock: Clock,
+    countHere: (prefix: string) => Counts,
+    nodes: { readonly node: string; readonly peers: Iterable<string> },
+  ) {
     this.#bus = bus
     this.#clock = clock
     this.#countHere = countHere
-    this.#peers = peers
+    this.#nodes = nodes
   }
 
   /** The channels with a subscriber whose names begin with the prefix. */
   async count(prefix: string): Promise<Map<string, number>> {
-    const counts = new Map<string, number>()
+    const { node, peers } = this.#nodes
+    const counts = new Map(this.#countHere(prefix))
+    const missing = new Set(peers)
+    if (missing.size === 0) return counts
     const id = randomId()
     const { promise, resolve } = Promise.withResolvers<void>()
-    // This node answers too, over the bus like the others.
-    this.#questions.set(id, { counts, missing: this.#peers() + 1, resolve })
+    this.#questions.set(id, { counts, answered: new Set([node]), missing, resolve })
     const cancel = this.#clock.setTimer(resolve, ANSWER_LIMIT_MS, true)
     try {
       await this.#bus.publish({ topic: TOPIC, data: { ask: id, prefix } })
@@ -57,14 +70,19 @@ export class Occupancy {
   receive({ topic, data }: BusMessage): void {
     if (topic !== TOPIC || !v.is(message, data)) return
     if ('ask' in data) {
-      const answer = { answer: data.ask, counts: this.#countHere(data.prefix) }
+      if (this.#questions.has(data.ask)) return
+      const answer = { answer: data.ask, node: this.#nodes.node, counts: this.#countHere(data.prefix) }
       this.#bus.publish({ topic: TOPIC, data: answer }).catch(() => {})
       return
     }
     const question = this.#questions.get(data.answer)
-    if (!question) return
-    for (const [channel, sockets] of data.counts)
-      question.counts.set(channel, (question.counts.get(channel) ?? 0) + sockets)
-    if (--question.missing === 0) question.resolve()
+    // Nodes of an earlier version do not say who they are.
+    const { node = randomId() } = data
+    if (!question || question.answered.has(node)) return
+    const { counts, answered, missing, resolve } = question
+    answered.add(node)
+    missing.delete(node)
+    for (const [channel, sockets] of data.counts) counts.set(channel, (counts.get(channel) ?? 0) + sockets)
+    if (missing.size === 0) resolve()
   }
 }

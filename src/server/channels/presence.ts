@@ -39,10 +39,11 @@ interface Peer {
  * A node that is behind asks for the roster, and asks again at every beat. Until then it shows what it knew.
  */
 export class Presence {
+  /** The id of this node. */
+  readonly node = randomId()
   readonly #bus: Bus
   readonly #clock: Clock
   readonly #onChange: OnMemberChange
-  readonly #node = randomId()
   readonly #rosters = new Rosters()
   /** How many sockets of this node each of its members has, by channel and user. */
   readonly #sockets = new Map<string, number>()
@@ -57,9 +58,9 @@ export class Presence {
     this.#onChange = onChange
   }
 
-  /** How many other nodes there are. */
-  get peers(): number {
-    return this.#peers.size
+  /** The ids of the other nodes. */
+  get peers(): Iterable<string> {
+    return this.#peers.keys()
   }
 
   members(channel: string): Map<string, JsonValue> {
@@ -71,7 +72,7 @@ export class Presence {
     const sockets = this.#sockets.get(key) ?? 0
     this.#sockets.set(key, sockets + 1)
     if (sockets > 0) return
-    this.#report(this.#rosters.add(this.#node, channel, id, info), !this.#stopped)
+    this.#report(this.#rosters.add(this.node, channel, id, info), !this.#stopped)
     this.#publish({ kind: 'joined', entry: [channel, id, info] })
   }
 
@@ -83,7 +84,7 @@ export class Presence {
       return
     }
     this.#sockets.delete(key)
-    this.#report(this.#rosters.remove(this.#node, channel, id), !this.#stopped)
+    this.#report(this.#rosters.remove(this.node, channel, id), !this.#stopped)
     this.#publish({ kind: 'left', channel, id })
   }
 
@@ -95,7 +96,7 @@ export class Presence {
 
   receive(message: BusMessage): void {
     const presence = parsePresence(message)
-    if (!presence || presence.node === this.#node) return
+    if (!presence || presence.node === this.node) return
     if (presence.kind === 'bye') this.#forget(presence.node, this.#isFirst(presence.node))
     else this.#follow(presence)
   }
@@ -121,7 +122,7 @@ export class Presence {
   }
 
   #apply(content: PresenceContent, node: string, peer: Peer): void {
-    if (content.kind === 'ask' && content.of === this.#node) this.#publishRoster()
+    if (content.kind === 'ask' && content.of === this.node) this.#publishRoster()
     if (content.kind === 'roster') this.#addPage(content, node, peer)
     if (!peer.synced) return
     if (content.kind === 'joined') this.#report(this.#rosters.add(node, ...content.entry))
@@ -138,7 +139,7 @@ export class Presence {
   }
 
   #publishRoster(): void {
-    const entries = entriesOf(this.#rosters.of(this.#node))
+    const entries = entriesOf(this.#rosters.of(this.node))
     const pages = Math.max(1, Math.ceil(entries.length / ENTRIES_PER_PAGE))
     for (let page = 0; page < pages; page++) {
       const part = entries.slice(page * ENTRIES_PER_PAGE, (page + 1) * ENTRIES_PER_PAGE)
@@ -160,7 +161,7 @@ export class Presence {
 
   /** Whether this node speaks for the others about one that was lost. */
   #isFirst(lost: string): boolean {
-    return [...this.#peers.keys()].every((node) => node === lost || this.#node < node)
+    return [...this.#peers.keys()].every((node) => node === lost || this.node < node)
   }
 
   #report(changes: readonly MemberChange[], isOurs = false): void {
@@ -170,7 +171,7 @@ export class Presence {
   /** If a message is lost, the others notice the gap in the numbers and ask for the roster. */
   async #publish(content: PresenceContent): Promise<void> {
     if (this.#stopped) return
-    const data = { node: this.#node, seq: this.#seq++, ...content }
+    const data = { node: this.node, seq: this.#seq++, ...content }
     await this.#bus.publish({ topic: PRESENCE, data }).catch(() => {})
   }
 }
