@@ -2,10 +2,11 @@
 
 import { onAbort } from '../base/abort.ts'
 import {
+  type Checks,
+  checkEach,
   expectBoolean,
   expectMethods,
   expectOneOf,
-  expectOptions,
   expectSignal,
   expectText,
   refuse,
@@ -40,7 +41,8 @@ const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
 
 /** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
 export async function collect(options: CollectOptions): Promise<MonitorResult> {
-  checkOptions(options)
+  checkEach(options, CHECKS)
+  CHECKS.input('input', options.input)
   return reportBadInput(async () => {
     const counts = await collectInput(options)
     const { written, skipped } = counts
@@ -54,14 +56,14 @@ export async function collect(options: CollectOptions): Promise<MonitorResult> {
   })
 }
 
-function checkOptions(options: CollectOptions): void {
-  expectOptions(options, { input: 1, directory: 1, stream: 1, signal: 1, json: 1 })
-  const { input, directory, stream, signal, json } = options
-  if (typeof Object(input)[Symbol.asyncIterator] !== 'function') refuse('input', 'an AsyncIterable', input)
-  if (directory !== undefined) expectText('directory', directory)
-  if (stream !== undefined) expectOneOf('stream', stream, STREAMS)
-  if (signal !== undefined) expectSignal('signal', signal)
-  if (json !== undefined) expectBoolean('json', json)
+const CHECKS: Checks<CollectOptions> = {
+  input(option, value) {
+    if (typeof Object(value)[Symbol.asyncIterator] !== 'function') refuse(option, 'an AsyncIterable', value)
+  },
+  directory: expectText,
+  stream: (option, value) => expectOneOf(option, value, STREAMS),
+  signal: expectSignal,
+  json: expectBoolean,
 }
 
 /** Encodes events, and writes records as they are. */
