@@ -16,7 +16,7 @@ import type { TelemetryEvent } from './encode-event.ts'
 import { fileSink } from './file-sink-node.ts'
 import { countOf } from './health-text.ts'
 import { type MonitorResult, readLines, reportBadInput, toJson } from './monitor-node.ts'
-import { isRecord, onlyKnownFields, STREAMS, type StreamName } from './record.ts'
+import { isRecord, onlyKnownFields, parseLine, STREAMS, type StreamName } from './record.ts'
 
 export interface CollectOptions {
   /** Events or records, one JSON object per line: standard input, or the stream of a file. */
@@ -93,7 +93,7 @@ async function collectInput(options: CollectOptions): Promise<{ written: number;
   return counts
 
   function onLine(line: string): void {
-    const value = parse(line)
+    const value = parseLine(line)
     if (isRecord(value)) sink.write([onlyKnownFields(value)])
     else if (isEvent(value)) listeners[streamOf(value.type, stream)](value)
     else {
@@ -120,14 +120,6 @@ async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): A
     }
   } finally {
     unlisten()
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
   }
 }
 
