@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { editorBed, memoryJournal } from '../../test/autosave/editor-bed.ts'
 import { stubPage } from '../../test/autosave/stub-page.ts'
 import { type Journal, localStorageJournal } from './index.ts'
+import { encodeSave, measure } from './save-file.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -191,6 +192,21 @@ describe('the journal', () => {
     expect(left).not.toContain('"title":"one"')
   })
 
+  it('that cannot be written leaves the journals of others', async () => {
+    const { clock, finished, journal, openEditor, save } = editorBed()
+    await save(openEditor(), 'held')
+    journal.items.set('other', journalOf('left by another'))
+    const write = () => {
+      throw new DOMException('the disk is broken', 'UnknownError')
+    }
+    const editor = openEditor({ wait: 0, journal: { ...journal, write } })
+    editor.edit('mine')
+    await clock.advance(1000)
+    await finished(editor.autosave.close())
+    expect([...journal.items.keys()]).toEqual(['other'])
+    expect(editor.events).toContainEqual(expect.objectContaining({ code: 'journal-failed' }))
+  })
+
   it.each(['read', 'remove'] as const)(
     'that fails to %s causes an error event, and saves continue',
     async (operation) => {
@@ -235,3 +251,8 @@ describe('the journal', () => {
     expect(mine.read()).toEqual([])
   })
 })
+
+function journalOf(title: string): string {
+  const text = JSON.stringify({ title })
+  return `\n${encodeSave({ id: '2030-01-01T00:00:00.000Z', text, ...measure(text) })}`
+}

@@ -10,7 +10,7 @@ import { decodeSave, encodeSave, type Save, type SaveInfo, serialize } from './s
 
 /** Storage for journals. Every call is synchronous. */
 export interface Journal {
-  /** Throws if there is no space. */
+  /** Throws a `QuotaExceededError` if there is no space. */
   write(key: string, text: string): void
   read(): readonly { readonly key: string; readonly text: string }[]
   remove(key: string): void
@@ -117,7 +117,7 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
         storage.write(own, text)
         return
       } catch (error) {
-        const oldest = others.pop()
+        const oldest = isFull(error) ? others.pop() : undefined
         if (!oldest) {
           for (const other of removed.reverse()) attempt(() => storage.write(other.key, encode(other)))
           throw error
@@ -149,6 +149,11 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       return undefined
     }
   }
+}
+
+/** Firefox has its own name for the error. */
+function isFull(error: unknown): boolean {
+  return /quota/i.test((error as Error | undefined)?.name ?? '')
 }
 
 /** Whether the state of a journal is based on the current save. */

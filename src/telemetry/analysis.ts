@@ -1,6 +1,6 @@
 import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { addCounts, metricsOf, WINDOW_MS, WindowCounts, type WindowMetrics } from './metrics.ts'
-import { isNewerRecord, isRecord, type StreamName, type TelemetryRecord } from './record.ts'
+import { isNewerRecord, isRecord, parseLine, type StreamName, type TelemetryRecord } from './record.ts'
 
 /** One week. */
 const DEFAULT_MAX_WINDOWS = 7 * 96
@@ -105,12 +105,7 @@ export class Analysis {
   }
 
   #addText(line: string, otherwise: 'broken' | 'torn'): keyof Skipped | undefined {
-    let value: unknown
-    try {
-      value = JSON.parse(line)
-    } catch {
-      return this.skip(otherwise)
-    }
+    const value = parseLine(line)
     if (isRecord(value)) return this.add(value)
     return this.skip(isNewerRecord(value) ? 'newer' : otherwise)
   }

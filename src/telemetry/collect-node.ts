@@ -2,10 +2,11 @@
 
 import { onAbort } from '../base/abort.ts'
 import {
+  type Checks,
+  checkEach,
   expectBoolean,
   expectMethods,
   expectOneOf,
-  expectOptions,
   expectSignal,
   expectText,
   refuse,
@@ -15,7 +16,7 @@ import type { TelemetryEvent } from './encode-event.ts'
 import { fileSink } from './file-sink-node.ts'
 import { countOf } from './health-text.ts'
 import { type MonitorResult, readLines, reportBadInput, toJson } from './monitor-node.ts'
-import { isRecord, onlyKnownFields, STREAMS, type StreamName } from './record.ts'
+import { isRecord, onlyKnownFields, parseLine, STREAMS, type StreamName } from './record.ts'
 
 export interface CollectOptions {
   /** Events or records, one JSON object per line: standard input, or the stream of a file. */
@@ -40,7 +41,8 @@ const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
 
 /** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
 export async function collect(options: CollectOptions): Promise<MonitorResult> {
-  checkOptions(options)
+  checkEach(options, CHECKS)
+  CHECKS.input('input', options.input)
   return reportBadInput(async () => {
     const counts = await collectInput(options)
     const { written, skipped } = counts
@@ -54,14 +56,14 @@ export async function collect(options: CollectOptions): Promise<MonitorResult> {
   })
 }
 
-function checkOptions(options: CollectOptions): void {
-  expectOptions(options, { input: 1, directory: 1, stream: 1, signal: 1, json: 1 })
-  const { input, directory, stream, signal, json } = options
-  if (typeof Object(input)[Symbol.asyncIterator] !== 'function') refuse('input', 'an AsyncIterable', input)
-  if (directory !== undefined) expectText('directory', directory)
-  if (stream !== undefined) expectOneOf('stream', stream, STREAMS)
-  if (signal !== undefined) expectSignal('signal', signal)
-  if (json !== undefined) expectBoolean('json', json)
+const CHECKS: Checks<CollectOptions> = {
+  input(option, value) {
+    if (typeof Object(value)[Symbol.asyncIterator] !== 'function') refuse(option, 'an AsyncIterable', value)
+  },
+  directory: expectText,
+  stream: (option, value) => expectOneOf(option, value, STREAMS),
+  signal: expectSignal,
+  json: expectBoolean,
 }
 
 /** Encodes events, and writes records as they are. */
@@ -91,7 +93,7 @@ async function collectInput(options: CollectOptions): Promise<{ written: number;
   return counts
 
   function onLine(line: string): void {
-    const value = parse(line)
+    const value = parseLine(line)
     if (isRecord(value)) sink.write([onlyKnownFields(value)])
     else if (isEvent(value)) listeners[streamOf(value.type, stream)](value)
     else {
@@ -118,14 +120,6 @@ async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): A
     }
   } finally {
     unlisten()
-  }
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
   }
 }
 

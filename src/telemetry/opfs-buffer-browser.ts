@@ -1,6 +1,6 @@
 import { expectOptions, expectText, expectWhole } from '../base/arguments.ts'
 import type { RecordBuffer } from './http-batches.ts'
-import { isRecord, type TelemetryRecord, toLines } from './record.ts'
+import { isRecord, parseLine, toLines } from './record.ts'
 
 export interface OpfsBufferOptions {
   /** The folder in the origin private file system. Default `holdfast-telemetry`. */
@@ -40,7 +40,7 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
       }),
     drain: (take) =>
       withFile(async (file) => {
-        let records = (await textOf(file)).split('\n').flatMap(parse)
+        let records = (await textOf(file)).split('\n').map(parseLine).filter(isRecord)
         while (records.length > 0) {
           records = records.slice(await take(records))
           await replace(file, toLines(records))
@@ -66,13 +66,4 @@ async function replace(file: FileSystemFileHandle, text: FileSystemWriteChunkTyp
   const writable = await file.createWritable()
   await writable.write(text)
   await writable.close()
-}
-
-function parse(line: string): TelemetryRecord[] {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isRecord(value) ? [value] : []
-  } catch {
-    return []
-  }
 }

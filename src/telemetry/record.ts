@@ -127,6 +127,15 @@ export function toLines(records: readonly TelemetryRecord[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('')
 }
 
+/** The value of a line; `undefined`: it is not JSON. */
+export function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
 const kindSchemas: Record<FieldKind, object> = {
   code: { type: 'string', pattern: CODE.source },
   name: { type: 'string', minLength: 1, maxLength: MAX_NAME_LENGTH },

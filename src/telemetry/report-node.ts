@@ -2,7 +2,7 @@
 import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { expectText, type Known, refuseClient } from '../base/arguments.ts'
+import { type Checks, expectText, refuseClient } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
@@ -12,7 +12,7 @@ import { WINDOW_MS } from './metrics.ts'
 import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
 import { STREAMS } from './record.ts'
 import { renderReport } from './report-page.ts'
-import { checkScoreOptions, SCORE_OPTIONS, type ScoreOptions, scoreFiles } from './score-node.ts'
+import { checkScoreOptions, SCORE_CHECKS, type ScoreOptions, scoreFiles } from './score-node.ts'
 import { RULE_NAMES } from './thresholds.ts'
 
 export interface ReportOptions extends ScoreOptions {
@@ -34,7 +34,7 @@ interface WrittenReport {
 
 /** Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once. */
 export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
-  checkOptions(options)
+  checkScoreOptions(options, REPORT_CHECKS)
   return reportBadInput(async () => {
     const now = options.now ?? Date.now()
     const { health, skippedLines } = await scoreFiles(options, now)
@@ -47,22 +47,19 @@ export async function report(options: ReportOptions = {}): Promise<MonitorResult
   })
 }
 
-function checkOptions(options: ReportOptions): void {
-  const known: Known<ReportOptions> = {
-    ...SCORE_OPTIONS,
-    reports: 1,
-    slackUrl: 1,
-    pagerDutyKey: 1,
-    pagerDutyUrl: 1,
-  }
-  checkScoreOptions(options, known)
-  const { reports, slackUrl, pagerDutyKey, pagerDutyUrl } = options
-  if (reports !== undefined) expectText('reports', reports)
-  for (const [option, url] of Object.entries({ slackUrl, pagerDutyUrl }))
-    if (url !== undefined && (typeof url !== 'string' || !URL.canParse(url)))
-      refuseClient(option, 'an absolute URL', url)
-  if (pagerDutyKey !== undefined && typeof pagerDutyKey !== 'string')
-    refuseClient('pagerDutyKey', 'a string', pagerDutyKey)
+const REPORT_CHECKS: Checks<ReportOptions> = {
+  ...SCORE_CHECKS,
+  reports: expectText,
+  slackUrl: expectUrl,
+  pagerDutyKey(option, value) {
+    if (typeof value !== 'string') refuseClient(option, 'a string', value)
+  },
+  pagerDutyUrl: expectUrl,
+}
+
+/** The address of a webhook is a secret, so no message shows it. */
+function expectUrl(option: string, value: unknown): void {
+  if (typeof value !== 'string' || !URL.canParse(value)) refuseClient(option, 'an absolute URL', value)
 }
 
 /** Writes `report.html`, one page per incident in `alerts/`, and the log `alerts/incidents.json`. */

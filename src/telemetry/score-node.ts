@@ -1,11 +1,11 @@
 /** Reads telemetry files and checks the health of the locks. */
 import { stat } from 'node:fs/promises'
 import {
+  type Checks,
+  checkEach,
   expectBoolean,
   expectFunction,
-  expectOptions,
   expectText,
-  type Known,
   refuse,
 } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
@@ -50,7 +50,7 @@ const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some firs
 
 /** Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input. */
 export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
-  checkScoreOptions(options)
+  checkScoreOptions(options, SCORE_CHECKS)
   return reportBadInput(async () => {
     const { health, skippedLines } = await scoreFiles(options, options.now ?? Date.now())
     return {
@@ -61,31 +61,24 @@ export async function score(options: ScoreOptions = {}): Promise<MonitorResult> 
   })
 }
 
-export const SCORE_OPTIONS: Known<ScoreOptions> = {
-  directory: 1,
-  files: 1,
-  thresholds: 1,
-  config: 1,
-  json: 1,
-  now: 1,
-  onProgress: 1,
+export const SCORE_CHECKS: Checks<ScoreOptions> = {
+  directory: expectText,
+  files(option, value) {
+    if (!Array.isArray(value)) refuse(option, 'an array of paths', value)
+    for (const [index, file] of value.entries()) expectText(`${option}[${index}]`, file)
+  },
+  thresholds: (_, value) => makeThresholds(value),
+  config: expectText,
+  json: expectBoolean,
+  now: expectMoment,
+  onProgress: expectFunction,
 }
 
-export function checkScoreOptions(options: ScoreOptions, known = SCORE_OPTIONS): void {
-  expectOptions(options, known)
-  const { directory, files, thresholds, config, json, now, onProgress } = options
-  if (directory !== undefined) expectText('directory', directory)
-  if (files !== undefined) {
-    if (!Array.isArray(files)) refuse('files', 'an array of paths', files)
-    for (const [index, file] of files.entries()) expectText(`files[${index}]`, file)
-  }
-  if (thresholds !== undefined) makeThresholds(thresholds)
-  if (config !== undefined) expectText('config', config)
+export function checkScoreOptions<T extends ScoreOptions>(options: T, checks: Checks<T>): void {
+  checkEach(options, checks)
+  const { thresholds, config } = options
   if (thresholds !== undefined && config !== undefined)
     refuse('config', 'only one of config and thresholds', config)
-  if (json !== undefined) expectBoolean('json', json)
-  if (now !== undefined) expectMoment('now', now)
-  if (onProgress !== undefined) expectFunction('onProgress', onProgress as unknown)
 }
 
 export interface Scored {
