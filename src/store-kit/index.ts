@@ -57,6 +57,9 @@ export {
   decodeLease,
   decodeLeases,
   decodeReserved,
+  decodeRow,
   encodeLease,
   encodeReserved,
+  encodeRow,
+  type StoredRow,
 } from '../stores/stored-lease.ts'

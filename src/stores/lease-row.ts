@@ -16,7 +16,7 @@
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
 import { describe, hasEnded, isLive, keptByAtLeast, keptUntil, liveLease, liveRecords } from './row-leases.ts'
-import { freeIn, RESERVATION_MS, Room, settle } from './row-queue.ts'
+import { freeIn, RESERVATION_MS, roomIn, settle } from './row-queue.ts'
 
 export { liveRecords } from './row-leases.ts'
 export { RESERVATION_MS, waitingIn, wakesOf } from './row-queue.ts'
@@ -120,7 +120,7 @@ export function ask(
   const reservation = row.reserved.get(request.id)
   const isItsTurn = reservation !== undefined || row.queue.size === 0
   // Also with a reservation: if the clock stepped back, a lease that had expired is live again.
-  const mayHold = isItsTurn && new Room(row, now).fits(reservation?.share ?? request.share ?? null)
+  const mayHold = isItsTurn && roomIn(row, now).fits(reservation?.share ?? request.share ?? null)
   return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now)
 }
 

@@ -11,8 +11,8 @@ export class Room {
   #taken = 0
   #limit = Infinity
 
-  constructor({ leases }: LeaseRow, now: number) {
-    for (const lease of leases) if (now < keptUntil(lease)) this.take(lease.share)
+  constructor(shares: Iterable<number | null>) {
+    for (const share of shares) this.take(share)
   }
 
   fits(share: number | null): boolean {
@@ -23,6 +23,11 @@ export class Room {
     this.#taken++
     this.#limit = Math.min(this.#limit, share ?? 1)
   }
+}
+
+/** With the leases of the row. */
+export function roomIn({ leases }: LeaseRow, now: number): Room {
+  return new Room(leases.filter((lease) => now < keptUntil(lease)).map(({ share }) => share))
 }
 
 /** When the request may fit: an exclusive one when all have ended, a shared one when the first has. */
@@ -47,7 +52,7 @@ export function settle(row: LeaseRow, now: number, effects: Effects, freeAt?: nu
     reservation.until = Math.min(reservation.until, now + RESERVATION_MS)
     if (reservation.until <= now) dropChannelOf(row, id, effects)
   }
-  const room = new Room(row, now)
+  const room = roomIn(row, now)
   for (const { share } of row.reserved.values()) room.take(share)
   let isNew = false
   for (const { id, share = null } of row.queue.values()) {

@@ -1,7 +1,39 @@
-/** A lease of a row as JSON, for stores that write rows into a file or a column. */
+/** A row, or a lease of it, as JSON: for stores that write rows into a file or a column. */
 import { isObject } from '../base/arguments.ts'
 import { decodeShare, encodeShare, isShare } from '../base/share.ts'
-import type { Reservation, StoredLease } from './lease-row.ts'
+import type { LeaseRow, Reservation, StoredLease, Waiter } from './lease-row.ts'
+
+/** A row that JSON can carry. The queue has the name `line` there. */
+export interface StoredRow extends Pick<LeaseRow, 'resource' | 'token' | 'endedAt'> {
+  readonly leases: unknown
+  readonly line: readonly Waiter[]
+  readonly reserved: unknown
+}
+
+/** As an object for `JSON.stringify`, with its queue and reservations. */
+export function encodeRow({ resource, token, endedAt, leases, queue, reserved }: LeaseRow): StoredRow {
+  return {
+    resource,
+    token,
+    endedAt,
+    leases: leases.map(encodeLease),
+    line: Array.from(queue.values(), (waiter) => ({ ...waiter, share: encodeShare(waiter.share) })),
+    reserved: encodeReserved(reserved),
+  }
+}
+
+/** `null`: not a row that `encodeRow` returned. Its resource must not be granted. */
+export function decodeRow(stored: unknown): LeaseRow | null {
+  const { resource, token, endedAt, line, ...rest } = Object(stored)
+  const leases = decodeLeases(rest.leases)
+  const reserved = decodeReserved(rest.reserved)
+  const isWhole = typeof resource === 'string' && Number.isSafeInteger(token) && Array.isArray(line)
+  if (!leases || !reserved || !isWhole) return null
+  const waiters = line.map((waiter) => ({ ...waiter, share: decodeShare(Object(waiter).share) }))
+  if (!waiters.every(isWaiter)) return null
+  const queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
+  return { resource, token, leases, endedAt: Number(endedAt) || 0, queue, reserved }
+}
 
 /** As `StoredLease`, with a share that JSON can carry. */
 export function encodeLease(lease: StoredLease): StoredLease {
@@ -58,4 +90,13 @@ function isStoredLease(lease: Record<string, unknown>): lease is Record<string, 
 
 function isTime(value: unknown): value is number {
   return Number.isFinite(value)
+}
+
+function isWaiter({ id, channel, owner, share }: Record<string, unknown>): boolean {
+  return (
+    typeof id === 'string' &&
+    typeof channel === 'string' &&
+    (owner === undefined || typeof owner === 'string') &&
+    (share === null || isShare(share))
+  )
 }

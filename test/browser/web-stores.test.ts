@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
+import { type AskedStore, expectSameAsMemory } from '../stores/same-as-memory.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import type { scenarios } from './pages/web-stores.ts'
 import { runScenario } from './run-scenario.ts'
@@ -41,6 +42,33 @@ describe('the web stores in Chromium', () => {
     const results = await run('conformance', kind)
     expect(results.length).toBeGreaterThan(35)
     expect(results.filter((result) => result.error)).toEqual([])
+    await page.close()
+  })
+
+  it('locks: answers like the memory store', async () => {
+    const { page, run } = await openTab()
+    await expectSameAsMemory({
+      runs: 10,
+      usesClock: false,
+      waits: true,
+      async open(count) {
+        await run('openSeveral', count)
+        const storeOf = (index: number): AskedStore => ({
+          acquire: ({ wake, lost: _, ...ask }) => run('askOne', index, ask, wake !== undefined) as never,
+          renew: (ask) => run('callOne', index, 'renew', ask) as never,
+          release: (by) => run('callOne', index, 'release', by) as never,
+          read: (resources) => run('callOne', index, 'read', resources) as never,
+          list: (query) => run('callOne', index, 'list', query) as never,
+          sweep: (query) => run('callOne', index, 'sweep', query) as never,
+        })
+        return {
+          stores: Array.from({ length: count }, (_, index) => storeOf(index)),
+          [Symbol.asyncDispose]: () => run('closeSeveral'),
+        }
+      },
+      // The page keeps the wake-ups.
+      expectSameCalled: () => {},
+    })
     await page.close()
   })
 

@@ -30,8 +30,10 @@ export interface Comparison {
   expectSameCalled?(actual: readonly Caller[], expected: readonly Caller[]): void
 }
 
+export type AskedStore = Pick<LeaseStore, 'acquire' | 'renew' | 'release' | 'read' | 'list' | 'sweep'>
+
 export interface Processes extends AsyncDisposable {
-  readonly stores: readonly LeaseStore[]
+  readonly stores: readonly AskedStore[]
   /** Resolves when the pushes that were sent have arrived. */
   delivered?(): Promise<void>
 }
@@ -125,13 +127,13 @@ function rarely(isPossible: boolean, ...values: number[]): fc.Arbitrary<number |
 
 /** The stores of all callers, and the tokens that were seen. */
 class World {
-  readonly #stores: readonly LeaseStore[]
+  readonly #stores: readonly AskedStore[]
   readonly #shares: readonly (number | undefined)[]
   readonly #hasTimes: boolean
   readonly #tokens = new Map(RESOURCES.map((resource) => [resource, [0]]))
   readonly #called = new Map<string, Caller>()
 
-  constructor(stores: readonly LeaseStore[], shares: readonly (number | undefined)[], hasTimes: boolean) {
+  constructor(stores: readonly AskedStore[], shares: readonly (number | undefined)[], hasTimes: boolean) {
     this.#stores = stores
     this.#shares = shares
     this.#hasTimes = hasTimes
@@ -142,16 +144,16 @@ class World {
   }
 
   async do(request: Request): Promise<unknown> {
-    return this.#shown(await this.#call(request, this.#stores[request.by] as LeaseStore))
+    return this.#shown(await this.#call(request, this.#stores[request.by] as AskedStore))
   }
 
   async state(): Promise<unknown> {
-    const [store] = this.#stores as [LeaseStore]
+    const [store] = this.#stores as [AskedStore]
     const [read, list] = [await store.read(RESOURCES), await store.list({ limit: 100 })]
     return this.#shown({ read, list })
   }
 
-  async #call(request: Request, store: LeaseStore): Promise<unknown> {
+  async #call(request: Request, store: AskedStore): Promise<unknown> {
     if (request.type === 'sweep') {
       const swept = await store.sweep({ limit: 10 })
       const nameOf = ({ resource, token }: LeaseRecord) => `${resource} ${token}`

@@ -40,7 +40,7 @@ export class Session {
   async close(): Promise<void> {
     const lease = this.#lease
     this.forget()
-    if (lease) await this.#database.revokeLease(await lease).catch(() => {})
+    await lease?.then((granted) => this.#database.revokeLease(granted)).catch(() => {})
   }
 
   #keepAliveLater(lease: Promise<string>): void {

@@ -1,6 +1,7 @@
 /** What etcd has of one resource, at one revision, and who may have it. */
 import type { EtcdAnswer, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
 import type { Ask } from '../../core/index.ts'
+import { Room } from '../row-queue.ts'
 import { decodeLease, decodeWaiter, type Stored, type StoredLease, type StoredWaiter } from './format.ts'
 import type { KeyKind, Keys } from './keys.ts'
 
@@ -116,19 +117,7 @@ export function keptAfterEnd({ leases, kept }: ResourceState): Stored<StoredLeas
   return kept.filter(({ value }) => leases.every((lease) => lease.value.id !== value.id))
 }
 
-/** How many leases there are, and how many each of them allows. An exclusive one allows one. */
-function roomOf(state: ResourceState) {
-  let taken = 0
-  let limit = Infinity
-  const room = {
-    fits: (share: number | null) => taken < Math.min(limit, share ?? 1),
-    take(share: number | null) {
-      taken++
-      limit = Math.min(limit, share ?? 1)
-    },
-  }
+function roomOf(state: ResourceState): Room {
   const ended = new Map(keptAfterEnd(state).map(({ value }) => [value.id, value.share]))
-  for (const { value } of state.leases) room.take(value.share)
-  for (const share of ended.values()) room.take(share)
-  return room
+  return new Room([...state.leases.map(({ value }) => value.share), ...ended.values()])
 }

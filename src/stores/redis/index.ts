@@ -201,7 +201,7 @@ class RedisStore implements LeaseStore {
     const answer = this.#parseAnswer(ask, await reply)
     if (answer.granted) {
       this.#listeners.granted(answer.lease)
-      if (lost) this.#push.openForHolder()
+      if (lost) this.#push.openForHolder(answer.lease)
     } else this.#listeners.refused(id, answer.place !== null)
     return answer
   }

@@ -207,7 +207,7 @@ describe('an opened connection', () => {
     let lost = 0
     listeners.expect({ ...ask, lost: () => lost++ })
     listeners.granted(lease)
-    push.openForHolder()
+    push.openForHolder(lease)
     found = [[]]
     await clock.advance(1000)
     expect(lost).toBe(1)

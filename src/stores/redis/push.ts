@@ -11,8 +11,6 @@ import { PushConnection } from '../local/push-connection.ts'
 import type { Batches } from './batches.ts'
 import { ALL_SHARDS, unpackChange, watchedOf } from './layout.ts'
 
-/** Most leases are released before a connection would pay off. What happens until then is read when it opens. */
-const OPEN_FOR_HOLDER_MS = 200
 /** How long the script publishes changes after it was told that somebody watches. */
 export const WATCHED_MS = 30_000
 
@@ -68,8 +66,9 @@ export class Push {
     await this.#connection.open()
   }
 
-  openForHolder(): void {
-    this.#connection.openIn(OPEN_FOR_HOLDER_MS)
+  /** What happens until it is open is read then. */
+  openForHolder(lease: LeaseRecord): void {
+    this.#connection.openForHolder(lease, this.#options.listeners)
   }
 
   async watch(

@@ -1,5 +1,5 @@
 import { type LeaseRow, newRow } from '../lease-row.ts'
-import { decodeRow, encodeRow } from './row-file.ts'
+import { decodeRow, encodeRow } from '../stored-lease.ts'
 
 export interface WebRow extends LeaseRow {
   /** A lease was ended by force while others were live. Its tab may be frozen, and still hold the main lock. */

@@ -62,6 +62,9 @@ describe('the file of a directory store', () => {
     ['a malformed lease', fileWith({ leases: [{}] })],
     ['a malformed queue', fileWith({ line: {} })],
     ['a malformed waiter', fileWith({ line: [null] })],
+    ['a waiter without a channel', fileWith({ line: [{ id: 'x' }] })],
+    ['a waiter with a malformed share', fileWith({ line: [{ id: 'x', channel: 'tab', share: 'all' }] })],
+    ['a token that is not whole', fileWith({ token: 1.5 })],
     ['a malformed reservation', fileWith({ reserved: 5 })],
   ])('grants nothing for 30 s after its last change when it is damaged: %s', (_, text) => {
     const content = { text, lastModified: NOW }

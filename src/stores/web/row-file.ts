@@ -1,21 +1,12 @@
 import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
-import { decodeShare, encodeShare } from '../../base/share.ts'
 import type { Content } from '../browser/index.ts'
-import type { LeaseRow, Waiter } from '../lease-row.ts'
 import { LeaseTable } from '../lease-table.ts'
-import { decodeLeases, decodeReserved, encodeLease, encodeReserved } from '../stored-lease.ts'
+import { decodeRow, encodeRow } from '../stored-lease.ts'
 
 const FORMAT = 2
 /** A damaged file may have contained a live lease: nothing is granted for this long after its last change. */
 const QUARANTINE_MS = 30_000
-
-/** A row in the file, or in IndexedDB. The queue has the name `line` there. */
-export interface StoredRow extends Pick<LeaseRow, 'resource' | 'token' | 'endedAt'> {
-  readonly leases: unknown
-  readonly line: readonly Waiter[]
-  readonly reserved: unknown
-}
 
 /** Throws as long as a damaged file must be respected. */
 export function decodeTable(content: Content | null, now: number): LeaseTable {
@@ -37,17 +28,6 @@ export function encodeTable({ rows, floor }: LeaseTable): string {
   return JSON.stringify({ format: FORMAT, floor, rows: Array.from(rows.values(), encodeRow) })
 }
 
-export function encodeRow({ resource, token, endedAt, leases, queue, reserved }: LeaseRow): StoredRow {
-  return {
-    resource,
-    token,
-    endedAt,
-    leases: leases.map(encodeLease),
-    line: Array.from(queue.values(), (waiter) => ({ ...waiter, share: encodeShare(waiter.share) })),
-    reserved: encodeReserved(reserved),
-  }
-}
-
 /** `null`: the file is damaged. */
 function readTable({ text }: Content): LeaseTable | null {
   const { format, floor, rows } = parse(text)
@@ -66,19 +46,6 @@ function upgraded(row: unknown): unknown {
   return { ...row, leases, reserved: reserved === null ? [] : [reserved] }
 }
 
-/** `null`: it is damaged. */
-export function decodeRow(stored: unknown): LeaseRow | null {
-  const { resource, token, endedAt, line, ...rest } = Object(stored)
-  const leases = decodeLeases(rest.leases)
-  const reserved = decodeReserved(rest.reserved)
-  const isWhole =
-    typeof resource === 'string' && Number.isFinite(token) && Array.isArray(line) && line.every(hasId)
-  if (!leases || !reserved || !isWhole) return null
-  const waiters: Waiter[] = line.map((waiter: Waiter) => ({ ...waiter, share: decodeShare(waiter.share) }))
-  const queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
-  return { resource, token, leases, endedAt: Number(endedAt) || 0, queue, reserved }
-}
-
 function parse(text: string): Record<string, unknown> {
   try {
     const found: unknown = JSON.parse(text)
@@ -86,8 +53,4 @@ function parse(text: string): Record<string, unknown> {
   } catch {
     return {}
   }
-}
-
-function hasId(waiter: unknown): boolean {
-  return typeof Object(waiter).id === 'string'
 }

@@ -1,5 +1,6 @@
 /** What the tests of the web stores do inside a page. */
 import {
+  type Ask,
   createLeases,
   type Lease,
   type LeaseRecord,
@@ -14,6 +15,7 @@ import { platformCases } from '../../web/platform-contract.ts'
 
 let store: LeaseStore
 let leases: Leases
+let several: LeaseStore[] = []
 let held: Lease | undefined
 let isWaiting = false
 const replaced: LeaseRecord[] = []
@@ -45,6 +47,25 @@ export const scenarios = {
       kind === 'locks'
         ? webLockStore({ prefix: 'still:', clock })
         : directoryStore(opfs, { file: 'still.json', clock })
+  },
+
+  /** Stores like those of separate tabs, without leases. Their clock stands still as well. */
+  async openSeveral(count: number) {
+    const clock = { ...systemClock, now: () => Date.UTC(2030, 0, 1) }
+    const prefix = `several-${crypto.randomUUID()}:`
+    several = Array.from({ length: count }, () => webLockStore({ prefix, clock }))
+  },
+
+  async closeSeveral() {
+    for (const store of several) await store.close()
+  },
+
+  async askOne(index: number, ask: Ask, waits: boolean) {
+    return several[index]?.acquire({ ...ask, ...(waits && { wake() {} }) })
+  },
+
+  async callOne(index: number, method: 'renew' | 'release' | 'read' | 'list' | 'sweep', request: unknown) {
+    return several[index]?.[method](request as never)
   },
 
   async acquire(owner: string) {
