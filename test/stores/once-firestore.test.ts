@@ -139,6 +139,14 @@ describe('a job in a document of Firestore', () => {
     expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
+  it.each([2, 20])('becomes FAILED if its result has %i MB, and the lock ends', async (megabytes) => {
+    await jobs.add('job')
+    const run = createOnce(jobs).run('job', () => 'x'.repeat(megabytes * 1_000_000))
+    await expect(run).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
+    expect(await fieldsOf('job')).toMatchObject({ lockOwner: null })
+  })
+
   it('of a collection that Firestore refuses is store-failed', async () => {
     const broken = firestoreJobs(client, { collection: 'even/number' })
     const failed = { code: 'store-failed', resource: 'job' }
