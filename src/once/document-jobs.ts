@@ -138,7 +138,8 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
   }
 }
 
-/** 0 for a value that is not a whole number. */
+/** 0 for a value that is not a whole number. Firestore with `useBigInt` returns every integer as a `bigint`. */
 function countOf(value: unknown): number {
-  return Number.isSafeInteger(value) ? (value as number) : 0
+  const number = typeof value === 'bigint' ? Number(value) : value
+  return Number.isSafeInteger(number) ? (number as number) : 0
 }

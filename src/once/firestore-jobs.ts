@@ -1,5 +1,6 @@
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
+import { isLonger } from '../base/resource-name.ts'
 import { AnswerLimit } from '../clients/answer-limit.ts'
 import {
   type DocumentFields,
@@ -15,6 +16,12 @@ import { type DocumentDecision, documentJobs, type JobDocument, type JobDocument
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
+
+/**
+ * Nothing that has more bytes as JSON fits into a document, which has at most 1 MiB. For requests that are too large for
+ * its connection, the client reports an outage, and the outcome of the job would be sent again and again.
+ */
+const MAX_JSON_BYTES = 8 * 1024 * 1024
 
 export interface FirestoreJobsOptions {
   /** The path of the collection. Default `analyses`. */
@@ -88,6 +95,14 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     fields: DocumentFields,
     { updateTime }: DocumentSnapshot,
   ): Promise<boolean> {
+    if (isLonger(JSON.stringify(fields), MAX_JSON_BYTES))
+      throw new LeaseError(
+        'store-failed',
+        'Firestore: expected a result that fits into a document of 1 MiB',
+        {
+          resource: id,
+        },
+      )
     const condition = updateTime && { lastUpdateTime: updateTime }
     const body = async (transaction: Transaction) => transaction.update(documentOf(id), fields, condition)
     try {

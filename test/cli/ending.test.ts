@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { now } from '../../src/testing/node/observation.ts'
 import { Holdfast, holdfast, isRunning, MAIN, temporaryDirectory } from './holdfast.ts'
 import { Ticking, TTL_MS } from './ticking.ts'
@@ -43,6 +45,16 @@ describe('a command of holdfast run', () => {
     const killedAt = now()
     const { to } = await ticking.untilDead('first', first)
     expect((to - killedAt) / 1000).toBeLessThan(TTL_MS)
+  })
+
+  it('is dead soon after holdfast was killed while it wrote to its guard', async () => {
+    const command = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' })
+    const ended = once(command, 'exit')
+    const guard = spawn(process.execPath, [MAIN.replace('main.ts', 'run/guard-main.ts')])
+    onTestFinished(() => void [command, guard].map((process) => process.kill('SIGKILL')))
+    const hello = { type: 'guard', leader: command.pid, graceMs: 1000, isNested: false }
+    guard.stdin.end(`${JSON.stringify(hello)}\n{"type":"extend","killAt":{"mono":1,"wall":2}`)
+    expect(await ended).toEqual([null, 'SIGTERM'])
   })
 
   it('is killed with all its processes when its lease is ended by force', async () => {

@@ -85,6 +85,12 @@ describe('an error is one line with a remedy:', () => {
       64,
       /is not a valid URL; expected one such as redis:/,
     ],
+    [
+      'a password with a percent sign',
+      ['ls', '--store', 'http://me:50%secret@127.0.0.1:1'],
+      64,
+      /http:\/\/me:…@127\.0\.0\.1:1 is not a valid URL; /,
+    ],
     ['a store without a path', ['ls', '--store', 'file:'], 64, /file: has no path; use an address such as/],
     ['a missing database', ['ls'], 69, /\.\/holdfast\.db does not exist; holdfast run creates it/],
     [

@@ -1,4 +1,4 @@
-import { Firestore, type Transaction } from '@google-cloud/firestore'
+import { Firestore, type Settings, type Transaction } from '@google-cloud/firestore'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createAnalysisRepo, createOnce, firestoreJobs, type JobStore } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
@@ -121,10 +121,30 @@ describe('a job in a document of Firestore', () => {
     expect(await waiting).toMatchObject({ result: 'done' })
   })
 
+  it('is run once by a client that reads integers as BigInt', async () => {
+    const { client: reader, dispose: end } = open({ useBigInt: true })
+    const other = firestoreJobs(reader, { collection })
+    await other.add('job')
+    const retryable = Object.assign(new Error('later'), { retryable: true })
+    await expect(createOnce(other).run('job', () => Promise.reject(retryable))).rejects.toBe(retryable)
+    const run = await createOnce(other).run('job', ({ attempt }) => attempt)
+    await end()
+    expect(run).toEqual({ ran: true, result: 2 })
+    expect(await jobs.read('job')).toMatchObject({ finished: true, result: 2, attempts: 2 })
+  })
+
   it('becomes FAILED if Firestore cannot store its result', async () => {
     await jobs.add('job')
     await expect(createOnce(jobs).run('job', () => [[1]])).rejects.toMatchObject({ code: 'store-failed' })
     expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
+  })
+
+  it.each([2, 20])('becomes FAILED if its result has %i MB, and the lock ends', async (megabytes) => {
+    await jobs.add('job')
+    const run = createOnce(jobs).run('job', () => 'x'.repeat(megabytes * 1_000_000))
+    await expect(run).rejects.toMatchObject({ code: 'store-failed' })
+    expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
+    expect(await fieldsOf('job')).toMatchObject({ lockOwner: null })
   })
 
   it('of a collection that Firestore refuses is store-failed', async () => {
@@ -254,11 +274,11 @@ describe('the lock of an analysis', () => {
   })
 })
 
-function open() {
+function open(settings: Settings = {}) {
   vi.stubEnv('FIRESTORE_EMULATOR_HOST', FIRESTORE_EMULATOR_HOST)
   vi.stubEnv('METADATA_SERVER_DETECTION', 'none')
   try {
-    const opened = new Firestore({ projectId: 'holdfast-test' })
+    const opened = new Firestore({ projectId: 'holdfast-test', ...settings })
     return {
       client: opened,
       collection: `jobs-${crypto.randomUUID()}`,

@@ -20,8 +20,20 @@ let isNested = false
 let countdown: Countdown | undefined
 
 const messages = createInterface({ input: process.stdin })
-messages.on('line', (line) => handle(JSON.parse(line)))
+messages.on('line', (line) => {
+  const message = parse(line)
+  if (message) handle(message)
+})
 messages.on('close', endOrphan)
+
+/** `null`: the line was cut off, because `run` was killed while it wrote. That must not end the guard. */
+function parse(line: string): GuardMessage | null {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return null
+  }
+}
 
 function handle(message: GuardMessage): void {
   switch (message.type) {

@@ -83,7 +83,8 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
         ? answerWithin(opened, Math.max(left, MIN_REACH_MS), { clock: systemClock })
         : opened)
     } catch (error) {
-      if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL')
+      // A `URIError`: a `%` in the user or the password that is not followed by two digits.
+      if (error instanceof URIError || (error as { code?: string }).code === 'ERR_INVALID_URL')
         throw usageFailure(`${shown} is not a valid URL; expected one such as redis://localhost:6379`)
       throw asFailure(error, shown)
     }
