@@ -6,6 +6,7 @@ import { memoryStore } from '../../src/stores/memory.ts'
 import { FakeClock } from '../../src/testing/index.ts'
 import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
+import { fakeSocket } from './fake-socket.ts'
 
 const TOKEN = 'the-token-of-this-program'
 const TTL_MS = 30_000
@@ -243,10 +244,14 @@ describe('the lock of a document, outside of a browser', () => {
     await phase(ken, 'read-only')
     network.cut()
     await eventually(() => expect(mika.state.connected).toBe(false))
+    const socket = fakeSocket(server.locks.channels, { key: 'holdfast' })
+    await socket.subscribe(`document.${roomId}`)
+    const isTold = () =>
+      eventually(() => expect(socket.take()).toMatchObject([{ event: 'document.takeover-requested' }]))
     const asking = ken.requestHandOver()
-    await clock.advance(STEP_MS)
-    await eventually(() => expect(ken.state.demand).toBe('asking'))
+    await isTold()
     const taking = aoi.requestHandOver()
+    await isTold()
     network.mend()
     const isAskedBy = (name: string) => eventually(() => expect(mika.state.request).toMatchObject({ name }))
     await inTime(isAskedBy('Ken'))
