@@ -55,13 +55,16 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     // One after the other, so that an older state never replaces a newer one.
     // If the directory cannot be read, the first save reports it.
     let restoring = restore(true).catch(() => {})
-    let wasStale = false
-    const stop = opened.subscribe(() => {
-      const { stale, unsaved } = opened.state
+    const restoreNewer = async () => {
       // While another tab may write, its journal is not for us.
-      const next = () => restore(opened.state.backend !== null)
-      if (stale && !wasStale && !unsaved) restoring = restoring.then(next).catch(() => {})
-      wasStale = stale
+      if (opened.state.stale) await restore(opened.state.backend !== null)
+    }
+    let before = opened.state
+    const stop = opened.subscribe(() => {
+      const { stale, unsaved, backend } = opened.state
+      const isNews = !before.stale || (backend !== null && before.backend === null)
+      if (stale && isNews && !unsaved) restoring = restoring.then(restoreNewer).catch(() => {})
+      before = opened.state
     })
     setAutosave(opened)
     return () => {

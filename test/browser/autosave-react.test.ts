@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { eventually } from '../eventually.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
@@ -69,6 +69,30 @@ describe('the hooks, in strict mode', () => {
     await run('open', 'typed meanwhile')
     await becomes(() => run('savedCount'), saves + 2)
     expect(await page.locator('output').textContent()).toBe('typed meanwhile')
+  })
+
+  it('restore a save that could not be read before, when the tab gets the lock', async () => {
+    await run('open')
+    await run('type', 'one')
+    await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
+    const second = await browser.newPage()
+    onTestFinished(() => second.close())
+    const inSecond = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
+      runScenario<Scenarios, N>(second, name, ...args)
+    await second.goto(site.url)
+    await second.waitForFunction('globalThis.scenarios')
+    await inSecond('openEagerly')
+    await becomes(() => second.locator('output').textContent(), 'one')
+    await becomes(() => second.locator('.hf-label').textContent(), 'Another tab is editing')
+    await inSecond('block', true)
+    const saves = await run('savedCount')
+    await run('type', 'two')
+    await becomes(() => run('savedCount'), saves + 1)
+    await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
+    expect(await second.locator('output').textContent()).toBe('one')
+    await inSecond('block', false)
+    await run('close')
+    await becomes(() => second.locator('output').textContent(), 'two')
   })
 
   it('show the project lock, and acquire and release it', async () => {

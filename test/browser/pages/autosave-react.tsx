@@ -24,6 +24,9 @@ const caller = new AbortController()
 let acquiring: Promise<unknown>
 /** What the user types while the last save is being restored. */
 let typedMeanwhile = ''
+/** The directory cannot be read. */
+let isBlocked = false
+let eager = false
 /** Releases the lock of `takeLock`. */
 let giveBack: () => void
 let root: Root | undefined
@@ -36,6 +39,11 @@ function Editor() {
   const { snapshot, autosave } = useAutoSave(text, {
     locks,
     debounce: 20,
+    eager,
+    directory() {
+      if (isBlocked) throw new DOMException('not now', 'NotReadableError')
+      return navigator.storage.getDirectory()
+    },
     onRestore: changeText,
     onEvent({ type }) {
       if (type === 'autosave:restored' && typedMeanwhile) flushSync(() => changeText(typedMeanwhile))
@@ -95,6 +103,14 @@ export const scenarios = {
   async open(typed = '') {
     typedMeanwhile = typed
     mount(<Editor />)
+  },
+  /** Requests the lock at once. */
+  async openEagerly() {
+    eager = true
+    mount(<Editor />)
+  },
+  async block(isOn: boolean) {
+    isBlocked = isOn
   },
   async type(text: string) {
     setText(text)
