@@ -104,17 +104,19 @@ export function mayHold(state: ResourceState, ask: Ask): boolean {
 }
 
 /** Whether the request takes over what is live in this state. */
-export function replaces({ leases, kept }: ResourceState, { replace }: Ask): boolean {
+export function replaces(state: ResourceState, { replace }: Ask): boolean {
   if (replace === undefined) return false
   if (replace === 'any') return true
-  const [lease] = leases
-  const isOnly = leases.length === 1 && kept.every(({ value }) => value.id === lease?.value.id)
-  return isOnly && lease?.entry.created === replace
+  const [lease, ...others] = state.leases
+  return others.length === 0 && keptAfterEnd(state).length === 0 && lease?.entry.created === replace
 }
 
 /** Leases that have ended and still keep the resource. */
 export function keptAfterEnd({ leases, kept }: ResourceState): Stored<StoredLease>[] {
-  return kept.filter(({ value }) => leases.every((lease) => lease.value.id !== value.id))
+  // An older key than the lease of its id is of an earlier lease of that id.
+  const isOf = (key: Stored<StoredLease>, lease: Stored<StoredLease>) =>
+    key.value.id === lease.value.id && key.entry.modified >= lease.entry.created
+  return kept.filter((key) => !leases.some((lease) => isOf(key, lease)))
 }
 
 function roomOf(state: ResourceState): Room {
