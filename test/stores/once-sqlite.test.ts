@@ -152,8 +152,8 @@ describe('a job in a table of SQLite', () => {
   })
 
   it('of a table without the columns is store-failed, and the message names the missing column', async () => {
-    const columns = 'id text primary key, status text, result text, error text, attempts integer'
-    database.exec(`create table analyses (${columns})`)
+    database.exec(`create table analyses (id text primary key, status text, result text, error text,
+      attempts integer, lock_heartbeat_at text)`)
     database.exec(`insert into analyses (id, status) values ('job', 'new')`)
     const lenient = new DatabaseSync(path, { enableDoubleQuotedStringLiterals: true })
     onTestFinished(() => lenient.close())
