@@ -81,10 +81,9 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
   }
 
   function documentOf(id: string): JobDocument | null {
-    // Only these, because another column may have an integer that a number cannot hold. With the table, because SQLite
-    // may take the quoted name of a missing column for a text.
-    const names = Object.values(columns).map((name) => `${tableName}.${identifier(name)}`)
-    const row = statement(`select ${names.join(', ')} from ${tableName} where id = ?`).get(id) as
+    // Only these, because another column may have an integer that a number cannot hold.
+    const names = Object.values(columns).map(identifier).join(', ')
+    const row = statement(`select ${names} from ${tableName} where id = ?`).get(id) as
       | Record<string, unknown>
       | undefined
     if (!row) return null

@@ -151,6 +151,27 @@ describe('in a pipe', () => {
     expect((await watching.ended).code).toBe(130)
   })
 
+  it('ls and a refused run print no control characters of an owner', async () => {
+    const owner = 'a\x1b[31mb\tc\u0007'
+    const other = new Holdfast([
+      'run',
+      '--store',
+      store,
+      '--owner',
+      owner,
+      'other',
+      '--',
+      'sh',
+      '-c',
+      'echo here; exec sleep 600',
+    ])
+    await expect.poll(() => other.stdout).toBe('here\n')
+    const { stdout } = await holdfast(['ls', '--store', store, 'other'])
+    expect(stdout).toMatch(/^other\tab c\ufffd\t/)
+    const { stderr } = await holdfast(['run', '--store', store, '--if-available', 'other', '--', 'true'])
+    expect(stderr).toMatch(/^holdfast: other is held by ab\ufffdc\ufffd; /)
+  })
+
   it('ls prints tabs between fields', async () => {
     const { stdout } = await holdfast(['ls', '--store', store])
     expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\t\t0\n$/)
