@@ -4,6 +4,7 @@ import { LeaseError, messageOf } from '../base/errors.ts'
 import { ANSWER_LIMIT_MS, AnswerLimit } from './answer-limit.ts'
 import { troubleOf } from './connection.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
+import { isStatementLost } from './postgres-errors.ts'
 import { identifier } from './sql-text.ts'
 
 const SCRIPT_LIMIT_MS = 60_000
@@ -68,9 +69,11 @@ export function isPgClient(client: unknown): client is PgClient & {
 
 export function pgPool(pool: Pick<PgPool, 'query' | 'options'>): PostgresDatabase {
   const { max } = pool.options
+  const { query, ...others } = pgQueries(pool, new AnswerLimit())
   return {
     connections: typeof max === 'number' && max >= 1 ? max : 10,
-    ...pgQueries(pool, new AnswerLimit()),
+    query: preparedIfKept(query),
+    ...others,
   }
 }
 
@@ -92,6 +95,24 @@ function pgQueries(
   }
 }
 
+/**
+ * A pooler that shares connections may lose prepared statements, or find them already there. The server has not run
+ * such a query, so it is sent again without a name, and so are all later ones.
+ */
+function preparedIfKept(query: PostgresDatabase['query']): PostgresDatabase['query'] {
+  let isKept = true
+  return async (text, values, name) => {
+    if (name === undefined || !isKept) return query(text, values)
+    try {
+      return await query(text, values, name)
+    } catch (error) {
+      if (!isStatementLost(error)) throw error
+      isKept = false
+      return query(text, values)
+    }
+  }
+}
+
 /** A client runs one query at a time, and a future `pg` will reject queries that do not wait for their turn. */
 export function pgClient(client: PgClient, limit = new AnswerLimit()): PostgresDatabase {
   const { query, run } = pgQueries(client, limit)
@@ -109,7 +130,7 @@ export function pgClient(client: PgClient, limit = new AnswerLimit()): PostgresD
   return {
     connections: 1,
     limit,
-    query: (text, values, name) => inTurn(() => query(text, values, name)),
+    query: preparedIfKept((text, values, name) => inTurn(() => query(text, values, name))),
     run: (script) => inTurn(() => run(script)),
   }
 }

@@ -23,6 +23,8 @@ export const INSUFFICIENT_PRIVILEGE = '42501'
 const MISSING = ['42P01', '42883', '42704', '3F000']
 /** Two processes created the same table at once: its key, its name, or the type of its rows. */
 const CREATED_BY_ANOTHER = ['23505', '42P07', '42710']
+/** A prepared statement does not exist, or exists already. */
+const STATEMENT_LOST = ['26000', '42P05']
 
 export function postgresError(error: unknown, resource?: string): LeaseError {
   return storeError('Postgres', error, verdictOn(error), resource)
@@ -34,6 +36,11 @@ export function isMissing(error: unknown): boolean {
 
 export function isCreatedByAnother(error: unknown): boolean {
   return CREATED_BY_ANOTHER.includes(codeOf(error))
+}
+
+/** The server has not run the query, because of its prepared statement. */
+export function isStatementLost(error: unknown): boolean {
+  return STATEMENT_LOST.includes(codeOf(error))
 }
 
 /** The SQLSTATE with which the server refused; `undefined` if the error is not an answer of the server. */

@@ -39,7 +39,7 @@ export interface PostgresDatabase {
   readonly connections: number
   /** For `pg`. Queries of `postgres` have no limit. */
   readonly limit: AnswerLimit
-  /** One statement. `name`: prepared once per connection of `pg`, under this name. */
+  /** One statement. `name`: prepared once per connection of `pg`, under this name, unless a pooler prevents it. */
   query(text: string, values: readonly SqlValue[], name?: string): Promise<readonly SqlRow[]>
   /** Several statements in one transaction. */
   run(script: string): Promise<void>

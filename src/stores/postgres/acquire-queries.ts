@@ -15,14 +15,14 @@ export class AcquireQueries {
     this.#database = database
   }
 
-  readonly query: RunQuery = (text, values) => {
+  readonly query: RunQuery = (text, values, name) => {
     const resource = String(values[0])
     const sent = this.#sent.get(resource)
     if (sent) {
       const lane = sent instanceof Lane ? sent : this.#laneBehind(resource, sent)
-      return lane.isStuck ? this.#database.query(text, values) : lane.query(text, values)
+      return lane.isStuck ? this.#database.query(text, values, name) : lane.query(text, values, name)
     }
-    const answer = this.#database.query(text, values)
+    const answer = this.#database.query(text, values, name)
     this.#sent.set(resource, answer)
     const onAnswered = () => {
       if (this.#sent.get(resource) === answer) this.#sent.delete(resource)

@@ -25,6 +25,7 @@ export interface LaneOptions {
 interface Pending {
   readonly text: string
   readonly values: readonly SqlValue[]
+  readonly name: string | undefined
   resolve(rows: readonly SqlRow[]): void
   reject(error: unknown): void
 }
@@ -52,9 +53,9 @@ export class Lane {
     return this.#isLate || systemClock.monotonic() < this.#avoidUntil
   }
 
-  query(text: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
+  query(text: string, values: readonly SqlValue[], name?: string): Promise<readonly SqlRow[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ text, values, resolve, reject })
+      this.#waiting.push({ text, values, name, resolve, reject })
       if (!this.isBusy) this.#send()
     })
   }
@@ -94,7 +95,7 @@ export class Lane {
   async #runTogether(batch: readonly Pending[]): Promise<(readonly SqlRow[])[]> {
     const { mark = '' } = this.#options
     const [first] = batch
-    if (first && batch.length === 1) return [await this.run(mark + first.text, first.values)]
+    if (first && batch.length === 1) return [await this.run(mark + first.text, first.values, first.name)]
     const order = batch.map((query, index) => ({ ...query, index, resource: String(query.values[0]) }))
     order.sort((a, b) => compareUtf8(a.resource, b.resource))
     const values = order.flatMap((query) => query.values)
@@ -127,8 +128,8 @@ export class Lane {
 
   /** Sends these by the ordinary client. */
   #divert(queries: readonly Pending[]): void {
-    for (const { text, values, resolve, reject } of queries)
-      this.#options.ordinary(text, values).then(resolve, reject)
+    for (const { text, values, name, resolve, reject } of queries)
+      this.#options.ordinary(text, values, name).then(resolve, reject)
   }
 }
 

@@ -2,7 +2,7 @@ import { refuse } from '../../base/arguments.ts'
 import { identifier } from '../../clients/sql-text.ts'
 
 /** Postgres cuts longer identifiers off, and the functions of a table are named after it. */
-const MAX_IDENTIFIER_BYTES = 63
+export const MAX_IDENTIFIER_BYTES = 63
 const LONGEST_SUFFIX_BYTES = '_announce'.length
 
 /** The names of everything that belongs to one table of leases. All but `bare` are quoted. */

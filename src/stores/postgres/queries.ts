@@ -16,7 +16,7 @@ import type {
 import { cursorOf } from '../lease-page.ts'
 import { AcquireQueries } from './acquire-queries.ts'
 import { END_OF_RESOURCE } from './listing.ts'
-import type { Names } from './names.ts'
+import { MAX_IDENTIFIER_BYTES, type Names } from './names.ts'
 
 export type Queries = ReturnType<typeof queriesOf>
 
@@ -29,8 +29,9 @@ export function queriesOf(
   const call = (name: string, parameters: number, client: typeof urgent = database) => {
     const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
     const text = `select ${fn(name)}(${marks.join(', ')}) as answer`
+    const statement = statementNameOf(`${fn(name)}/${parameters}`)
     return async (...values: readonly SqlValue[]) =>
-      JSON.parse((await answerOf(client, text, values)) ?? 'null')
+      JSON.parse((await answerOf(client, text, values, statement)) ?? 'null')
   }
   const requests = new AcquireQueries(database)
   const acquire = call('acquire', 8, requests)
@@ -114,12 +115,23 @@ export function withShare<T extends { readonly share: number | null }>(record: T
   return { ...record, share: decodeShare(record.share) }
 }
 
+/**
+ * A name that stands for one text everywhere, because a pooler may lend the connection to another program. Postgres
+ * cuts longer names off.
+ */
+function statementNameOf(name: string): string | undefined {
+  return new TextEncoder().encode(name).length <= MAX_IDENTIFIER_BYTES ? name : undefined
+}
+
 /** The column `answer` of the only row. */
 export async function answerOf(
   database: Pick<PostgresDatabase, 'query'>,
   text: string,
   values: readonly SqlValue[] = [],
+  statement?: string,
 ): Promise<string | null> {
-  const [row] = (await database.query(text, values)) as readonly { readonly answer: string | null }[]
+  const [row] = (await database.query(text, values, statement)) as readonly {
+    readonly answer: string | null
+  }[]
   return row?.answer ?? null
 }

@@ -24,10 +24,12 @@ export class UrgentQueries {
     return this.#lane?.isBusy ?? false
   }
 
-  readonly query: RunQuery = (text, values) => {
+  readonly query: RunQuery = (text, values, name) => {
     const run = this.#own()
     const ordinary = this.#database.query
     if (run !== this.#lane?.run) this.#lane = run && new Lane({ run, ordinary, mark: MARK })
-    return this.#lane && !this.#lane.isStuck ? this.#lane.query(text, values) : ordinary(text, values)
+    return this.#lane && !this.#lane.isStuck
+      ? this.#lane.query(text, values, name)
+      : ordinary(text, values, name)
   }
 }

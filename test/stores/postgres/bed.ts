@@ -36,7 +36,8 @@ export interface Bed extends AsyncDisposable {
 export const LISTENS = "query ~* '^((un)?listen|/[*] holdfast listens)'"
 
 export async function makeBed(url: string): Promise<Bed> {
-  const schema = `bed_${crypto.randomUUID().replaceAll('-', '')}`
+  // Short enough for the names of prepared statements.
+  const schema = `bed_${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`
   const admin = new pg.Client(url)
   await admin.connect()
   const stores: LeaseStore[] = []

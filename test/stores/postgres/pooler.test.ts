@@ -98,3 +98,38 @@ describe('behind PgBouncer in transaction mode', () => {
     await Promise.all([sql.end(), direct.end()])
   })
 })
+
+describe('the statements of pg', () => {
+  let pool: pg.Pool
+  let store: LeaseStore
+  beforeEach(async () => {
+    pool = bed.pool({ max: 1 })
+    store = bed.storeOn(pool)
+    await store.read([])
+  })
+
+  const nameOf = (name: string) => `"${bed.schema}"."holdfast_leases_${name}"`
+  const prepared = async () => {
+    const { rows } = await pool.query('select name, statement from pg_prepared_statements order by name')
+    return rows
+  }
+
+  it('are prepared once for each connection, under names that stand for their texts', async () => {
+    for (const resource of ['a', 'b']) await grab(store, resource)
+    const [acquire, read] = [nameOf('acquire'), nameOf('read')]
+    expect(await prepared()).toEqual([
+      { name: `${acquire}/8`, statement: `select ${acquire}($1, $2, $3, $4, $5, $6, $7, $8) as answer` },
+      { name: `${read}/1`, statement: `select ${read}($1) as answer` },
+    ])
+  })
+
+  it.each([
+    ['lost', () => 'deallocate all'],
+    ['already there', () => `prepare "${nameOf('acquire').replaceAll('"', '""')}/8" as select 1`],
+  ])('are sent again, without names, after one was %s', async (_, spoil) => {
+    await pool.query(spoil())
+    const { id } = await grab(store, 'r')
+    expect(await store.read(['r'])).toMatchObject([[{ id }]])
+    expect(await prepared()).toEqual([])
+  })
+})
