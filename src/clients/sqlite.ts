@@ -16,8 +16,9 @@ export interface SqliteStatement {
 }
 
 /** Of `node:sqlite`. The options of the database decide what its statements return, unless these are called. */
-interface ConfigurableStatement extends SqliteStatement {
+interface ConfigurableStatement {
   setReadBigInts?(enabled: boolean): void
+  /** Node 22.13 does not have it, and never returns arrays. */
   setReturnArrays?(enabled: boolean): void
 }
 
@@ -36,10 +37,11 @@ export function expectSqlite(
 }
 
 /** Its rows are objects, and their integers are numbers, whatever the options of the application's database are. */
-export function prepareSqlite(database: SqliteDatabase, sql: string): SqliteStatement {
-  const statement: ConfigurableStatement = database.prepare(sql)
-  statement.setReadBigInts?.(false)
-  statement.setReturnArrays?.(false)
+export function prepareSqlite<S extends object>(database: { prepare(sql: string): S }, sql: string): S {
+  const statement: S & ConfigurableStatement = database.prepare(sql)
+  // The client of another database may return nothing.
+  statement?.setReadBigInts?.(false)
+  statement?.setReturnArrays?.(false)
   return statement
 }
 

@@ -92,6 +92,14 @@ describe('a guard in SQLite', () => {
     )
   })
 
+  it('says which token is newer, whatever the options of the database are', () => {
+    const database = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true })
+    database.exec(guardTable())
+    const guard = sqliteGuard(database)
+    guard.check({ resource: 'r', token: 2, id: 'b' })
+    expect(() => guard.check({ resource: 'r', token: 1, id: 'a' })).toThrow('a newer lease, with token 2')
+  })
+
   it('uses only plain placeholders: better-sqlite3 takes numbered ones for names', () => {
     const database = new DatabaseSync(':memory:')
     database.exec(guardTable())

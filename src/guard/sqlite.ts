@@ -1,5 +1,5 @@
 import { hasMethods, refuseClient } from '../base/arguments.ts'
-import type { SqliteDatabase } from '../clients/sqlite.ts'
+import { prepareSqlite, type SqliteDatabase } from '../clients/sqlite.ts'
 import { expectFence, type Fence } from './fence.ts'
 import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
 
@@ -23,7 +23,7 @@ export function sqliteGuard(database: SqliteDatabase, options: GuardTableOptions
   const { raise, read } = guardStatements(options)
   const get = (text: string, values: (string | number)[]) => {
     // Plain `?`: better-sqlite3 takes `?1` for a name. The placeholders stand in the order of the values.
-    const statement = database.prepare(text.replaceAll(/\$\d/g, '?'))
+    const statement = prepareSqlite(database, text.replaceAll(/\$\d/g, '?'))
     if (!hasMethods(statement, 'get')) refuseDatabase(database)
     return statement.get(...values)
   }

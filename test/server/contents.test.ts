@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Etcd3 } from 'etcd3'
@@ -51,6 +52,7 @@ const directory = mkdtempSync(join(tmpdir(), 'holdfast-contents-'))
 const pool = new pg.Pool({ connectionString: serverUrl, max: 4 })
 const sql = postgres(serverUrl, { max: 2, onnotice: () => {} })
 const database = openSqlite(join(directory, 'holdfast.db'))
+const odd = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true })
 const ioRedis = new Redis(redisUrl)
 const nodeRedis = await createClient({ url: redisUrl }).connect()
 const nats = await connect({ servers: natsUrl })
@@ -62,6 +64,7 @@ afterAll(async () => {
   nodeRedis.destroy()
   await Promise.all([pool.end(), sql.end(), nats.close(), mysql.end()])
   database.close()
+  odd.close()
   rmSync(directory, { recursive: true })
 })
 
@@ -73,6 +76,7 @@ const place = () => `contents_${process.pid}_${++places}`
 const DOCUMENTS: readonly (readonly [string, () => () => DocumentStore])[] = [
   ['memory', () => once(() => memoryDocuments())],
   ['SQLite', () => at((table) => sqliteDocuments(database, { table }))],
+  ['SQLite of an application', () => at((table) => sqliteDocuments(odd, { table }))],
   ['pg', () => at((table) => postgresDocuments(pool, { table }))],
   ['postgres.js', () => at((table) => postgresDocuments(sql, { table }))],
   ['ioredis', () => at((prefix) => redisDocuments(ioRedis, { prefix }))],
@@ -91,6 +95,7 @@ const SECRETS: readonly (readonly [string, () => () => SecretStore])[] = [
 const AUDITS: readonly (readonly [string, () => AuditLog])[] = [
   ['memory', () => memoryAudit(MAX_ENTRIES)],
   ['SQLite', () => sqliteAudit(database, { table: place(), maxEntries: MAX_ENTRIES })],
+  ['SQLite of an application', () => sqliteAudit(odd, { table: place(), maxEntries: MAX_ENTRIES })],
   ['pg', () => postgresAudit(pool, { table: place(), maxEntries: MAX_ENTRIES })],
   ['postgres.js', () => postgresAudit(sql, { table: place(), maxEntries: MAX_ENTRIES })],
   ['ioredis', () => redisAudit(ioRedis, { prefix: place(), maxEntries: MAX_ENTRIES })],

@@ -2,7 +2,14 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { expectText } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
-import { BUSY_LIMIT_MS, busyPauseMs, expectSqlite, inTransaction, unlessBusy } from '../../clients/sqlite.ts'
+import {
+  BUSY_LIMIT_MS,
+  busyPauseMs,
+  expectSqlite,
+  inTransaction,
+  prepareSqlite,
+  unlessBusy,
+} from '../../clients/sqlite.ts'
 import { isBusy, sqliteError } from '../../clients/sqlite-errors.ts'
 import { fileCheck } from '../../clients/sqlite-file.ts'
 import type { AuditLog } from '../audit.ts'
@@ -87,7 +94,7 @@ function sqliteDialect(database: DatabaseSync): Dialect {
   return {
     sql: (text, values) =>
       run(() => {
-        const statement = statements.get(text) ?? database.prepare(text)
+        const statement = statements.get(text) ?? prepareSqlite(database, text)
         statements.set(text, statement)
         return statement.all(...values) as SqlRow[]
       }),
@@ -101,10 +108,10 @@ function sqliteDialect(database: DatabaseSync): Dialect {
 }
 
 function look(database: DatabaseSync, table: string): Awaited<ReturnType<Dialect['look']>> {
-  const find = database.prepare(`select 1 from sqlite_schema where type = 'table' and lower(name) = ?`)
+  const find = prepareSqlite(database, `select 1 from sqlite_schema where type = 'table' and lower(name) = ?`)
   const versions = versionsTable(table)
   const row = find.get(bareName(versions))
-    ? database.prepare(`select version, oldest from ${versions} where name = ?`).get(bareName(table))
+    ? prepareSqlite(database, `select version, oldest from ${versions} where name = ?`).get(bareName(table))
     : undefined
   return { exists: find.get(bareName(table)) !== undefined, version: versionIn(row) }
 }

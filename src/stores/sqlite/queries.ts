@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { LeaseRecord } from '../../base/records.ts'
+import { prepareSqlite } from '../../clients/sqlite.ts'
 import { KEEP_FREE_MS, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { StoredRow, StoredWaiter } from './row.ts'
-import { checkVersion, prepare, type Tables, VERSION } from './schema.ts'
+import { checkVersion, type Tables, VERSION } from './schema.ts'
 
 const COLUMNS =
   'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line, process, leases'
@@ -166,7 +167,7 @@ export class Queries {
 }
 
 function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables, shared: boolean) {
-  const statement = (sql: string) => prepare(db, sql)
+  const statement = (sql: string) => prepareSqlite(db, sql)
   return {
     find: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`),
     read: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource IN (SELECT value FROM json_each(?))`),

@@ -9,9 +9,9 @@
  * The first table has no index beside its key. A second page to write with every grant would halve the speed, and a scan for
  * expired leases takes 1 ms for 10 000 rows.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { LeaseError } from '../../base/errors.ts'
-import { inTransaction } from '../../clients/sqlite.ts'
+import { inTransaction, prepareSqlite } from '../../clients/sqlite.ts'
 
 export interface Tables {
   readonly leases: string
@@ -101,22 +101,13 @@ export function checkVersion(version: number | undefined): number {
   )
 }
 
-/** With rows as objects and integers as numbers, whatever the defaults of an application's connection are. */
-export function prepare(db: DatabaseSync, sql: string): StatementSync {
-  const statement = db.prepare(sql)
-  statement.setReadBigInts(false)
-  // Node 22.13 does not have it, and never returns arrays.
-  statement.setReturnArrays?.(false)
-  return statement
-}
-
 /**
  * The version is kept with the tables and not in `user_version`, because a file may contain several stores, and the
  * data of an application that uses `user_version` itself.
  */
 function versionOf(db: DatabaseSync, table: string): number {
-  const exists = prepare(db, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`)
+  const exists = prepareSqlite(db, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`)
   if (!exists.get(`${table}_meta`)) return 0
-  const meta = prepare(db, `SELECT version FROM ${tableNames(table).meta}`).get()
+  const meta = prepareSqlite(db, `SELECT version FROM ${tableNames(table).meta}`).get()
   return checkVersion((meta as { version: number } | undefined)?.version)
 }
