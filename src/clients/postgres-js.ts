@@ -35,9 +35,23 @@ export function postgresJs(sql: PostgresJs): PostgresDatabase {
   }
 }
 
-function queryOf(sql: Pick<PostgresJs, 'unsafe'>): PostgresDatabase['query'] {
-  // Unprepared it would ask for the types first, a second round trip. `prepare: false` of the client still wins.
-  return async (text, values) => sql.unsafe(text, [...values], { prepare: true })
+function queryOf(sql: PostgresJs): PostgresDatabase['query'] {
+  const { column } = Object(Object(sql.options).transform)
+  return async (text, values) => {
+    // Unprepared it would ask for the types first, a second round trip. `prepare: false` of the client still wins.
+    const rows = await sql.unsafe(text, [...values], { prepare: true })
+    return column?.from ? rows.map(withOwnNames) : rows
+  }
+}
+
+/** A row whose columns `transform` of the client has renamed: `savedAt`, `SavedAt` and `saved-at` are `saved_at`. */
+export function withOwnNames(row: object): SqlRow {
+  const ownName = (name: string) =>
+    name
+      .replaceAll('-', '_')
+      .replaceAll(/\B[A-Z]/g, '_$&')
+      .toLowerCase()
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [ownName(name), value]))
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   pgListener,
   pgPool,
 } from './pg.ts'
-import { isPostgresJs, type PostgresJs, postgresJs, postgresJsListener } from './postgres-js.ts'
+import { isPostgresJs, type PostgresJs, postgresJs, postgresJsListener, withOwnNames } from './postgres-js.ts'
 
 export type { PgConfig } from './pg.ts'
 
@@ -93,7 +93,7 @@ export function postgresStatements(
       : Object(await (client as PgQueryClient).query(text, [...values])).rows
     // A client of another database may have a method of the same name.
     if (!Array.isArray(rows)) refuseClient(option, EXPECTED, client)
-    return rows
+    return hasUnsafe ? rows.map(withOwnNames) : rows
   }
 }
 

@@ -64,7 +64,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
       )
       select job.answer, written.token::float8 as token, written.attempts,
-        ${millis('written.expires_at')} as "expiresAt",
+        ${millis('written.expires_at')} as expires,
         ${millis('coalesce(written.expires_at, job.expires_at) - job.now')} as remaining
       from verdict as job left join written on true`,
 
@@ -75,7 +75,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         where target.id = job.id and job.owner = $2::text and job.expires_at > job.now and not job.finished
         returning target.${expiresAt} as expires_at
       )
-      select ${millis('extended.expires_at')} as "expiresAt",
+      select ${millis('extended.expires_at')} as expires,
         ${millis('extended.expires_at - job.now')} as remaining
       from job left join extended on true`,
 

@@ -9,7 +9,7 @@ export const ANSWER_FIELDS = [
   'answer',
   'token',
   'attempts',
-  'expiresAt',
+  'expires',
   'remaining',
   'status',
   'result',

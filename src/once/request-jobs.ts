@@ -13,7 +13,7 @@ export interface AnswerRow {
   readonly token?: unknown
   readonly attempts?: unknown
   /** Milliseconds. Missing after a refresh: the owner has no live lock. */
-  readonly expiresAt?: unknown
+  readonly expires?: unknown
   readonly remaining?: unknown
   readonly status?: unknown
   /** JSON. */
@@ -43,7 +43,7 @@ export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
     async refresh(id, owner, ttlMs) {
       expectRefresh(id, owner, ttlMs)
       const row = await existing('refresh', id, [owner, ttlMs])
-      return row.expiresAt == null ? null : timeOf(row)
+      return row.expires == null ? null : timeOf(row)
     },
     async finish(id, holder, outcome) {
       expectFinish(id, holder, outcome)
@@ -106,7 +106,7 @@ export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
   }
 
   function timeOf(row: AnswerRow): LockTime {
-    return { expiresAt: numberIn(row, 'expiresAt'), remaining: numberIn(row, 'remaining') }
+    return { expiresAt: numberIn(row, 'expires'), remaining: numberIn(row, 'remaining') }
   }
 
   function numberIn(row: AnswerRow, field: keyof AnswerRow): number {
