@@ -236,9 +236,15 @@ function nodeRedisCluster(client: NodeRedisCluster): RedisDatabase {
 
 function nodeRedisScripts(client: NodeRedis | NodeRedisCluster): Scripts {
   return {
-    evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
-    eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
+    evalSha: async (sha, keys, args) => asText(await client.evalSha(sha, { keys, arguments: args })),
+    eval: async (script, keys, args) => asText(await client.eval(script, { keys, arguments: args })),
   }
+}
+
+/** The `typeMapping` of a client may ask for bytes. */
+function asText(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map(asText)
+  return answer instanceof Uint8Array ? new TextDecoder().decode(answer) : answer
 }
 
 async function nodeRedisSubscriber(

@@ -82,7 +82,7 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
       await run(CHECK, `${prefix}:check`, [])
     },
     async fence(room, { token, holder }) {
-      return (await run(FENCE, keyOf(room), [String(token), holder])) === 1
+      return Number(await run(FENCE, keyOf(room), [String(token), holder])) === 1
     },
     async read(room) {
       const [content, token, savedAt] = (await run(READ, keyOf(room), [])) as readonly (string | null)[]
