@@ -12,7 +12,7 @@ export const CALL_TIMEOUT_MS = 5000
 const TICKS = 5
 
 export interface Asked {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'setTimer'>
   /** Adds to the error why the store may be silent: see `HoldingStore`. */
   readonly store?: { explain?(error: LeaseError): LeaseError }
 }

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import type { Clock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { FakeClock } from '../../testing/index.ts'
 import { LocalListeners } from './listeners.ts'
@@ -189,6 +190,14 @@ describe('the push connection', () => {
     await clock.advance(0)
     expect(log).toEqual(['opened 2', 'closed 1'])
     expect(state.stop?.aborted).toBe(false)
+  })
+
+  it('keeps no process alive by the limit of an attempt', async () => {
+    const { clock, push, state } = setUp()
+    const timers = vi.spyOn(clock as Clock, 'setTimer')
+    state.answer = new Promise(() => {})
+    void push.open().catch(() => {})
+    expect(timers.mock.calls.map(([, , background]) => background)).toEqual([true])
   })
 
   it('ends an attempt without an answer when it is closed', async () => {

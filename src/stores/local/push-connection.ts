@@ -124,7 +124,9 @@ export class PushConnection<C> {
       if (connection !== undefined) this.drop(connection)
     }, attempt.signal)
     try {
-      connection = await answerWithin(opening, OPEN_LIMIT_MS, { clock: this.#clock }, undefined, attempt)
+      // The limit alone keeps no process alive.
+      const clock: Pick<Clock, 'setTimer'> = { setTimer: (run, ms) => this.#clock.setTimer(run, ms, true) }
+      connection = await answerWithin(opening, OPEN_LIMIT_MS, { clock }, undefined, attempt)
       if (isBroken) throw new LeaseError('store-unavailable', 'the connection broke while it was opened')
       attempt.throwIfAborted()
     } catch (error) {
