@@ -47,20 +47,16 @@ export function webLocks(options: WebLocksOptions = {}): SyncLocks {
     async withLease(resource, work) {
       const limit = new AbortController()
       const cancel = clock.setTimer(() => limit.abort(), waitMs)
-      // An error of the work is not taken for a refused lock.
-      let result: ReturnType<typeof work> | undefined
       const { signal } = limit
       const hold = () => {
         cancel()
-        result = work()
-        return result.catch(() => {})
+        return work()
       }
-      await locks.request(resource, { signal }, hold).catch((cause: unknown) => {
+      return locks.request(resource, { signal }, hold).catch((cause: unknown) => {
         if (!signal.aborted) throw asLeaseError(cause, resource)
         const message = `${resource} was not free within ${waitMs} ms`
         throw new LeaseError('lease-held', message, { cause, resource })
       })
-      return result as ReturnType<typeof work>
     },
   }
 }

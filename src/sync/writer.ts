@@ -59,9 +59,17 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     perform: (operations) => exclusively((writes) => carryOutAll(writes, [], operations)),
   }
 
+  /** Once the work has begun, its own result counts: records that a lost lock left behind are carried out later. */
   async function exclusively<T>(work: (writes: Writes) => Promise<T>): Promise<T> {
-    const begin = (lease?: HeldLease) => work(writesUnder(lease))
-    return locks ? locks.withLease(lockName, begin) : begin()
+    let result: Promise<T> | undefined
+    const begin = (lease?: HeldLease) => {
+      result = work(writesUnder(lease))
+      return result
+    }
+    await (locks ? locks.withLease(lockName, begin) : begin()).catch((error: unknown) => {
+      if (!result) throw error
+    })
+    return result as Promise<T>
   }
 
   function writesUnder(lease?: HeldLease): Writes {

@@ -322,6 +322,31 @@ describe('locks', () => {
     await leases.close()
   })
 
+  it('may be leases that are lost: the write is carried out under the next one', async () => {
+    const clock = new FakeClock()
+    const leases = createLeases(memoryStore({ clock }), { clock, ttl: 1000, heartbeat: false })
+    const storage = memoryStorage()
+    const { set } = storage
+    const stuck = Promise.withResolvers<void>()
+    const onWarning = vi.fn()
+    const sync = createSync<Item>({ storage, locks: leases, clock, onWarning })
+    await sync.bootstrap()
+    vi.spyOn(storage, 'set').mockImplementation(async (items) => {
+      if ('trackedEntity:a' in items && !(STORAGE_KEYS.index in items)) await stuck.promise
+      await set(items)
+    })
+    const written = sync.setEntity('a', { n: 1 })
+    await clock.advance(2000)
+    stuck.resolve()
+    await clock.advance(0)
+    await written
+    expect(onWarning).toHaveBeenCalledWith(expect.objectContaining({ code: 'write-postponed' }))
+    expect(await storage.get([STORAGE_KEYS.index])).toEqual({})
+    await clock.advance(2000)
+    expect(await storage.get([STORAGE_KEYS.index])).toEqual({ [STORAGE_KEYS.index]: { ids: ['a'] } })
+    await leases.close()
+  })
+
   it('may call the work at once', async () => {
     const storage = memoryStorage()
     const locks = { withLease: <T>(_name: string, work: () => Promise<T>) => work() }
