@@ -9,6 +9,11 @@ const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('the configuration', () => {
+  it('ignores what Kubernetes sets beside a service called holdfast', () => {
+    const environment = { HOLDFAST_PORT: 'tcp://10.0.0.1:80', HOLDFAST_PORT_80_TCP: 'tcp://10.0.0.1:80' }
+    expect(loadSettings({ environment }).port).toBe(4321)
+  })
+
   it('takes a flag before the environment, that before the file, and that before the default', () => {
     const toml = file('order.toml', 'ttl = "40s"\ngrace = "1s"\nport = 1000\norigins = ["https://a.test"]\n')
     const settings = loadSettings({

@@ -32,6 +32,11 @@ export interface ConfigurationSources {
 export function loadSettings(sources: ConfigurationSources = {}): Settings {
   const { flags = {}, environment = process.env, file } = sources
   expectVariables(environment)
+  const variable = (setting: string) => variableOf(flagOf(setting))
+  const given = (setting: string) => {
+    const value = environment[variable(setting)]
+    return value !== undefined && SERVICE_LINK.test(value) ? undefined : value
+  }
   return resolveSettings([
     {
       name: 'flag',
@@ -40,14 +45,17 @@ export function loadSettings(sources: ConfigurationSources = {}): Settings {
     },
     {
       name: 'environment',
-      label: (setting) => variableOf(flagOf(setting)),
-      values: Object.fromEntries(names.map((name) => [name, environment[variableOf(flagOf(name))]])),
+      label: variable,
+      values: Object.fromEntries(names.map((name) => [name, given(name)])),
     },
     ...(file === undefined ? [] : [fileSource(file)]),
   ])
 }
 
 const names = Object.keys(SETTINGS)
+
+/** Beside a service called `holdfast`, Kubernetes sets `HOLDFAST_PORT=tcp://10.0.0.1:80` in every pod. It is not meant. */
+const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
 /** The settings as flags, for `parseArgs`. */
 export function settingFlags(): Readonly<Record<string, { readonly type: 'string' }>> {

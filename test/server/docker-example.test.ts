@@ -85,6 +85,7 @@ describe.runIf(hasParser)('the YAML files', () => {
     expect(container.livenessProbe.httpGet.path).toBe('/healthz')
     expect(parseDuration(drain)).toBeGreaterThan(container.readinessProbe.periodSeconds * 1000)
     expect(spec.securityContext.runAsNonRoot).toBe(true)
+    expect(spec.enableServiceLinks).toBe(false)
   })
 
   it('compose.yaml migrates first, and leaves enough time for the drain', () => {
@@ -100,6 +101,7 @@ describe.runIf(hasParser)('the YAML files', () => {
 
 interface Pod {
   readonly terminationGracePeriodSeconds: number
+  readonly enableServiceLinks: boolean
   readonly securityContext: { readonly runAsNonRoot: boolean }
   readonly containers: readonly [
     {
