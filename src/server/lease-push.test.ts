@@ -168,7 +168,7 @@ describe('the lease API for sessions', () => {
     expect(leases.map(({ resource }: { resource: string }) => resource)).toEqual(['job'])
   })
 
-  describe('limits who waits', () => {
+  describe('limits the waiters', () => {
     const clientOf = (request: Request) => request.headers.get('x-address') ?? undefined
     async function openBed(settings: { maxWaiters?: number; maxWaitersOfAddress?: number }) {
       const open = await serviceBed({ clientOf, settings: { openLeases: true, ...settings } })
@@ -207,7 +207,7 @@ describe('the lease API for sessions', () => {
         expect((await program.call('POST', `/api/leases/${resource}`, asked)).status).toBe(409)
     })
 
-    it('but who waits may ask again, and what is free is granted', async () => {
+    it('but a waiter may ask again, and what is free is granted', async () => {
       await using open = await openBed({ maxWaitersOfAddress: 1 })
       const { ask, refusal } = open
       await ask('a', 'first')

@@ -7,7 +7,7 @@ const RETRY_AFTER_S = 5
 
 type WaitingRequest = Pick<RouteRequest<unknown>, 'room' | 'limitKey' | 'isLong'>
 
-/** Counts who waits at this node, by resource and by client address. */
+/** Counts the waiters of this node, by resource and by client address. */
 export class WaiterLimits {
   readonly #ofResource: Waiters
   readonly #ofAddress: Waiters

@@ -24,7 +24,7 @@ export interface LoadedRow {
   readonly unread: number
 }
 
-/** `id`: the caller; `null`: nobody who waits. */
+/** `id`: the caller; `null`: none of the waiters. */
 export function loadRow(queries: Queries, stored: StoredRow, id: string | null, now: number): LoadedRow {
   const row = decodeRow(stored, now)
   if (stored.line === null) return { row, waiters: new Map(), unread: 0 }

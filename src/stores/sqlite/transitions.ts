@@ -121,7 +121,7 @@ export class Transaction {
     this.meta = queries.meta()
   }
 
-  /** `id`: the caller; `null`: nobody who waits. `undefined`: the resource has no row. */
+  /** `id`: the caller; `null`: none of the waiters. `undefined`: the resource has no row. */
   change<T>(resource: string, id: string | null, step: Step<T>): T | undefined {
     const stored = this.queries.find(resource)
     return stored && this.#apply(stored, id, step)
