@@ -22,6 +22,8 @@ export class Worker {
   /** The token of its lease, until it is dealt with: let go, killed or stopped. */
   holding: number | undefined
   asking = false
+  /** Whether it has asked for a lease. */
+  hasStarted = false
   ended: number | NodeJS.Signals | undefined
   readonly gone: Promise<void>
   readonly #process: ChildProcess
@@ -79,6 +81,7 @@ export class Worker {
       return
     }
     this.asking = message.type === 'asks'
+    this.hasStarted ||= this.asking
     this.holding = message.type === 'holds' ? message.token : undefined
     if (message.type === 'lost') this.losses.add(message.token)
   }
@@ -147,6 +150,11 @@ export class Crew {
     this.#workers.delete(worker)
     worker.kill()
     this.hire(worker.resource)
+  }
+
+  /** Waits until all of them contend. The first one alone could do all that is asked of them. */
+  async complete(): Promise<void> {
+    await this.until('all workers ask', () => [...this.#workers].every(({ hasStarted }) => hasStarted))
   }
 
   /** Lets all of them end by themselves. */

@@ -137,6 +137,7 @@ export function describeTorture(name: string, options: TortureOptions): void {
         }
         try {
           for (const resource of resources) for (let n = 0; n < workers; n++) crew.hire(resource)
+          await crew.complete()
           await torture(bed)
           await crew.finish()
           const { killed } = crew
