@@ -1,10 +1,11 @@
-import { onAbort } from '../base/abort.ts'
+import { onAbort, Stop } from '../base/abort.ts'
 import { refuse } from '../base/arguments.ts'
-import type { Clock } from '../base/clock.ts'
 import { checkName } from '../base/resource-name.ts'
-import type { Leases } from './create-leases.ts'
+import { acquire } from './acquire.ts'
+import type { Context } from './context.ts'
 import type { Lease } from './lease.ts'
-import type { CheckedOptions, LeaseOptions } from './options.ts'
+import { LeaseHandle } from './lease-handle.ts'
+import type { CheckedOptions } from './options.ts'
 
 /** Several leases that were acquired together. */
 export interface LeaseGroup extends AsyncDisposable {
@@ -29,38 +30,42 @@ export function checkResources(resources: readonly string[]): readonly string[] 
 
 /**
  * One after the other in sorted order, so that two callers never wait for each other. If one cannot be acquired, or is
- * lost while the caller waits for another one, all are released.
+ * lost while the caller waits for another one, all are released. When the wait is used up, each of the names that are
+ * left is still asked for once: a group that is free is granted, however short the wait is.
  */
 export async function acquireAll(
-  { acquire }: Pick<Leases, 'acquire'>,
-  clock: Clock,
+  context: Context,
   names: readonly string[],
-  { wait, signal }: Pick<CheckedOptions, 'wait' | 'signal'>,
-  options?: LeaseOptions,
+  options: CheckedOptions,
+  stop: Stop,
+  started: number,
 ): Promise<LeaseGroup> {
-  const started = clock.monotonic()
+  const { clock } = context
   const byName = new Map<string, Lease>()
-  const lost = new AbortController()
-  const stop = signal ? AbortSignal.any([signal, lost.signal]) : lost.signal
+  const loss = new Stop()
   const release = async () => {
     await Promise.all([...byName.values()].map((lease) => lease.release()))
   }
   try {
-    for (const name of names.toSorted()) {
-      const left = Math.max(0, wait - (clock.monotonic() - started))
-      const lease = await acquire(name, { ...options, wait: left, signal: stop })
-      byName.set(name, lease)
-      onAbort(lease.signal, () => lost.abort(lease.signal.reason))
-      lost.signal.throwIfAborted()
+    for (const resource of names.toSorted()) {
+      const now = clock.monotonic()
+      const wait = Math.max(0, options.wait - (now - started))
+      const lease = new LeaseHandle(await acquire(context, { ...options, resource, wait }, stop, now))
+      byName.set(resource, lease)
+      onAbort(lease.signal, () => {
+        loss.abort(lease.signal.reason)
+        stop.abort(lease.signal.reason)
+      })
+      stop.throwIfAborted()
     }
   } catch (error) {
     await release().catch(() => {})
-    throw lost.signal.aborted ? lost.signal.reason : error
+    throw error
   }
   const leases = names.map((name) => byName.get(name) as Lease)
   return {
     leases,
-    signal: lost.signal,
+    signal: loss.signal,
     get held() {
       return leases.every(({ held }) => held)
     },

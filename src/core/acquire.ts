@@ -105,9 +105,13 @@ export async function acquire(
         stop.throwIfAborted()
         outcome =
           queued && left() === 0
-            ? new LeaseError('store-unavailable', `the store is busy: not sent within ${wait} ms`, {
-                resource,
-              })
+            ? new LeaseError(
+                'store-unavailable',
+                `the store is busy: not sent within ${Math.ceil(wait)} ms`,
+                {
+                  resource,
+                },
+              )
             : asLeaseError(cause, resource)
         emit(ask, { type: 'error', operation: 'acquire', error: outcome })
       }

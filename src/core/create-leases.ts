@@ -9,7 +9,6 @@ import {
   refuse,
 } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
-import { systemClock } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -145,7 +144,7 @@ export function createLeases(
     async acquireAll(resources, callOptions) {
       const names = checkResources(resources)
       const checked = check(names[0] ?? '', callOptions)
-      return acquireAll(leases, options.clock ?? systemClock, names, checked, callOptions)
+      return run((context, stop, started) => acquireAll(context, names, checked, stop, started), checked)
     },
 
     async lead(resource, work, callOptions) {

@@ -35,8 +35,11 @@ export interface Manager {
 
 /** For the parts of `createLeases` that do not acquire. */
 export interface ManagerTools {
-  /** `close` and the signal stop the work. */
-  run<T>(work: (context: Context, stop: Stop) => Promise<T>, options?: RunOptions): Promise<T>
+  /** `close` and the signal stop the work. `started`: when `run` was called, on the monotonic clock. */
+  run<T>(
+    work: (context: Context, stop: Stop, started: number) => Promise<T>,
+    options?: RunOptions,
+  ): Promise<T>
   check(resource: string, options?: LeaseOptions): CheckedOptions
 }
 
@@ -74,8 +77,7 @@ export function createManager(
   const manager: Manager & ManagerTools = {
     async acquire(resource, callOptions) {
       const checked = check(resource, callOptions)
-      const started = clock.monotonic()
-      return run((ready, stop) => acquire(ready, checked, stop, started), checked)
+      return run((ready, stop, started) => acquire(ready, checked, stop, started), checked)
     },
 
     subscribe: events.subscribe,
@@ -125,10 +127,11 @@ export function createManager(
   }
 
   async function run<T>(
-    work: (context: Context, stop: Stop) => Promise<T>,
+    work: (context: Context, stop: Stop, started: number) => Promise<T>,
     { signal, wait }: RunOptions = {},
   ): Promise<T> {
     if (closed) throw closedError()
+    const started = clock.monotonic()
     const stop = new Stop(callTimeout)
     const unlisten = onAbort(signal, () =>
       stop.abort(new LeaseError('aborted', 'the wait was aborted', { cause: signal?.reason })),
@@ -140,7 +143,7 @@ export function createManager(
       const limit = Math.min(callTimeout, wait || Infinity)
       const ready =
         context instanceof Promise ? await answerWithin(context, limit, { clock }, '', stop) : context
-      return await work(ready, stop)
+      return await work(ready, stop, started)
     } catch (error) {
       throw asLeaseError(error)
     } finally {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createLeases } from '../../src/core/index.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { setUp } from './set-up.ts'
 
 describe('several leases at once', () => {
@@ -13,6 +15,15 @@ describe('several leases at once', () => {
     const acquired = events.filter(({ type }) => type === 'acquired').map(({ resource }) => resource)
     expect(acquired).toEqual(['a', 'b', 'c'])
   })
+
+  it.each([undefined, 0, 10, '30s', Infinity] as const)(
+    'are granted on the clock of this machine with the wait %s',
+    async (wait) => {
+      await using leases = createLeases(memoryStore())
+      await using group = await leases.acquireAll(['a', 'b', 'c'], { wait })
+      expect(group.held).toBe(true)
+    },
+  )
 
   it('never make two callers wait for each other', async () => {
     const { clock, leases, another } = setUp()
