@@ -45,6 +45,13 @@ export const projects = [
     maxWorkers: 1,
     sequence: { groupOrder: 5 },
   },
+  {
+    name: 'surface',
+    include: testsIn('test/surface'),
+    globalSetup: 'test/surface/install.ts',
+    maxWorkers: 2,
+    sequence: { groupOrder: 6 },
+  },
 ]
 
 function testsIn(...folders: string[]): string[] {
