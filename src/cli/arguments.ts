@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { show } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
 import { nearest } from '../base/suggest.ts'
+import { renamedFlag } from '../configuration/settings.ts'
 import { type Command, GENERAL_OPTIONS } from './command.ts'
 import { usageFailure } from './failure.ts'
 
@@ -38,6 +39,9 @@ function parse(name: string, { options }: Command, args: readonly string[]) {
     // Node adds advice in a second sentence or line.
     const [problem = message] = message.split(/\. (?=To specify)|\.?\n/)
     const [, unknown] = /^Unknown option '--([\w-]+)'/.exec(message) ?? []
+    const renamed = unknown && renamedFlag(unknown)
+    if (renamed && Object.hasOwn(options, renamed))
+      throw usageFailure(`--${unknown}: this flag is now called --${renamed}`, { cause: error })
     const near = unknown && nearest(unknown, Object.keys({ ...options, ...GENERAL_OPTIONS }))
     const question = near ? `, did you mean --${near}?` : ';'
     throw usageFailure(`${lowerFirst(problem)}${question} holdfast ${name} --help lists the options`, {

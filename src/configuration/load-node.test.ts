@@ -53,6 +53,15 @@ describe('the configuration', () => {
       { environment: { HOLDFAST_STROE: 'x' } },
       'HOLDFAST_STROE: unknown variable, did you mean HOLDFAST_STORE?',
     ],
+    [
+      { environment: { HOLDFAST_OPEN_TELEMETRY: 'true' } },
+      'HOLDFAST_OPEN_TELEMETRY: this variable is now called HOLDFAST_ACCEPT_TELEMETRY',
+    ],
+    [{ flags: { 'open-telemetry': 'true' } }, '`acceptTelemetry`'],
+    [
+      { file: file('renamed.toml', 'openTelemetry = true') },
+      'renamed.toml): this setting is now called `acceptTelemetry`',
+    ],
     [{ file: file('bad.toml', 'ttl = "soon"') }, 'bad.toml): expected a duration'],
     [{ file: file('unknown.toml', 'tll = "30s"') }, 'unknown setting, did you mean `ttl`?'],
     [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],

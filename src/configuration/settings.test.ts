@@ -86,6 +86,7 @@ describe('the settings', () => {
     [{ store: 5n }, /^store: .*, got a bigint$/],
     [{ ttl: Object.create(null) }, /^ttl: .*, got an object$/],
     [{ port: Symbol('x') }, /^port: .*, got Symbol\(x\)$/],
+    [{ openTelemetry: true }, '`openTelemetry` (settings): this setting is now called `acceptTelemetry`'],
     [{ ttll: 1 }, '`ttll` (settings): unknown setting, did you mean `ttl`?'],
     [
       { ttl: '10s', heartbeat: '10s' },

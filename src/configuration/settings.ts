@@ -37,7 +37,7 @@ export const SETTINGS = {
   maxWait: duration('60s', '0ms', '10m', 'the longest wait of a request in the queue; more counts as this'),
   takeover: flag(true, 'whether others may take a lock over'),
   openLeases: flag(false, 'whether every session may use the lease API (except leases of documents)'),
-  openTelemetry: flag(false, 'whether every session may send telemetry'),
+  acceptTelemetry: flag(false, 'whether every session may send telemetry'),
   leaseTokens: secrets('tokens that allow the lease API, at least 16 characters each'),
   adminTokens: secrets('tokens that allow everything, at least 16 characters each'),
   cookieSecrets: secrets('sign the sessions, the same on all nodes: the first signs, all are accepted'),
@@ -107,6 +107,9 @@ export const SETTINGS = {
   logRooms: flag(false, 'whether the log contains the paths of requests, and so the names of rooms'),
 } as const
 
+/** Settings by their former names. Each is refused with its new name. */
+const RENAMED = new Map([['openTelemetry', 'acceptTelemetry']])
+
 export type Settings = {
   readonly [Name in keyof typeof SETTINGS]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never
 }
@@ -161,16 +164,30 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
 export function unknownSettings({ name, values }: Pick<SettingsSource, 'name' | 'values'>): string[] {
   return Object.keys(values)
     .filter((key) => !Object.hasOwn(SETTINGS, key))
-    .map((key) => `\`${key}\` (${name}): unknown setting, ${suggest(key, Object.keys(SETTINGS))}`)
+    .map((key) => {
+      const renamed = RENAMED.get(key)
+      const remedy = renamed
+        ? `this setting is now called \`${renamed}\``
+        : `unknown setting, ${suggest(key, Object.keys(SETTINGS))}`
+      return `\`${key}\` (${name}): ${remedy}`
+    })
+}
+
+/** The new flag of a setting that had this one: `open-telemetry` → `accept-telemetry`. */
+export function renamedFlag(flag: string): string | undefined {
+  const renamed = RENAMED.get(settingOf(flag))
+  return renamed && flagOf(renamed)
 }
 
 /**
- * Throws if a variable is a misspelt one of a setting, or of `others`. Any other `HOLDFAST_` variable belongs to another
+ * Throws if a variable is a misspelt or former one of a setting, or a misspelt one of `others`. Any other `HOLDFAST_` variable belongs to another
  * program.
  */
 export function expectVariables(environment: Readonly<Record<string, unknown>>, others: string[] = []): void {
   const known = [...Object.keys(SETTINGS).map(flagOf), ...others].map(variableOf)
+  const renamed = new Map([...RENAMED].map((names) => names.map(flagOf).map(variableOf) as [string, string]))
   const mistakes = Object.keys(environment).flatMap((name) => {
+    if (renamed.has(name)) return [`${name}: this variable is now called ${renamed.get(name)}`]
     const meant = misspelt(name, known)
     return meant === undefined ? [] : [`${name}: unknown variable, did you mean ${meant}?`]
   })

@@ -69,13 +69,13 @@ export function roomOf(resource: string): string | null {
 export function defaultAuthorize({
   takeover,
   openLeases,
-  openTelemetry,
-}: Pick<Settings, 'takeover' | 'openLeases' | 'openTelemetry'>): Authorize {
+  acceptTelemetry,
+}: Pick<Settings, 'takeover' | 'openLeases' | 'acceptTelemetry'>): Authorize {
   return ({ role }, action, resource) => {
     if (role === 'admin') return true
     if (action === 'admin') return false
     if (action === 'observe') return role === 'lease'
-    if (action === 'telemetry') return role === 'lease' || openTelemetry
+    if (action === 'telemetry') return role === 'lease' || acceptTelemetry
     // The lease API shows the ids of leases. With the id, one session could end the lock of another.
     if (action === 'lease') return role === 'lease' || (openLeases && roomOf(resource) === null)
     return action !== 'takeover' || takeover

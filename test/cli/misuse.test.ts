@@ -19,6 +19,12 @@ describe('an error is one line with a remedy:', () => {
     ],
     ['an unknown flag', ['ls', '--xyz'], 64, /nknown option '--xyz'; holdfast ls --help/],
     ['a TTL without a unit', ['run', '--ttl', '5', 'job', '--', 'true'], 64, /--ttl: .* did you mean 5s\?/],
+    [
+      'a setting by its old name',
+      ['serve', '--open-telemetry', 'true'],
+      64,
+      /--open-telemetry: this flag is now called --accept-telemetry/,
+    ],
     ['a setting without a unit', ['serve', '--ttl', '5'], 64, /--ttl: .* did you mean 5s\?/],
     ['a flag without its value', ['ls', '--store'], 64, /--store .*argument missing; holdfast ls --help/],
     ['a missing argument', ['inspect'], 64, /expected 1 argument, got 0; usage: holdfast inspect /],

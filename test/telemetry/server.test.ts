@@ -14,7 +14,7 @@ it.each([
   ['as many as it says', 2, 2],
   ['none', 0, 0],
 ])('the sender is told how many events of a batch were kept: %s', async (_, kept, accepted) => {
-  await using bed = await serviceBed({ onTelemetry: () => kept, settings: { openTelemetry: true } })
+  await using bed = await serviceBed({ onTelemetry: () => kept, settings: { acceptTelemetry: true } })
   const events = [1, 2, 3].map((at) => ({ type: 'acquired', at }))
   expect(await bed.browser().call('POST', '/telemetry', { events })).toMatchObject({
     status: 202,
@@ -28,7 +28,7 @@ it('events of a page reach the scored files through a server', async () => {
   const files = fileSink(directory)
   const server = await createServer({
     store,
-    settings: { port: 0, openTelemetry: true },
+    settings: { port: 0, acceptTelemetry: true },
     log: () => {},
     onTelemetry(events) {
       const batch = receiveTelemetry({ events })

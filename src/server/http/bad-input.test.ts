@@ -16,7 +16,7 @@ const LOCK = `${DOCUMENT}/lock`
 let bed: ServiceBed
 let user: Browser
 beforeEach(async () => {
-  bed = await serviceBed({ onTelemetry: () => {}, settings: { openTelemetry: true } })
+  bed = await serviceBed({ onTelemetry: () => {}, settings: { acceptTelemetry: true } })
   user = bed.browser()
 })
 afterEach(() => bed[Symbol.asyncDispose]())
