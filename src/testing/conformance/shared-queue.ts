@@ -30,6 +30,30 @@ export const sharedQueueCases: readonly Case[] = [
     },
   },
   {
+    title: 'wakes all readers again whose turn was stolen',
+    needs: ['share', 'queue'],
+    async run(under) {
+      const { store, peer } = under
+      await whileReserved(under, 'stolen turns', async (resource, restart) => {
+        const holder = await grab(store, resource)
+        const first = await queued(peer, resource, 0, READER)
+        restart()
+        await store.release({ resource, id: holder.id })
+        await woken(under, first)
+        // The next call would give it its turn too, and is the steal.
+        const second = await queued(peer, resource, 1, READER)
+        const thief = granted(await store.acquire(asking(resource, { replace: 'any' })), 'a steal').lease
+        await waits(first, 0)
+        await waits(second, 1)
+        for (const reader of [first, second]) reader.wakes.length = 0
+        restart()
+        await store.release({ resource, id: thief.id })
+        for (const reader of [first, second]) await woken(under, reader)
+        for (const reader of [first, second]) await served(reader)
+      })
+    },
+  },
+  {
     title: 'wakes all readers together when a writer ends',
     needs: ['share', 'queue'],
     async run(under) {

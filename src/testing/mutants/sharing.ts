@@ -52,6 +52,23 @@ export const sharingMutants = {
       }
     },
   },
+  'waiter that is woken once, whatever becomes of its turn': {
+    caughtBy: 'wakes all readers again whose turn was stolen',
+    mutate(store) {
+      const woken = new Set<string>()
+      return {
+        acquire(ask) {
+          const { id, share, wake } = ask
+          const once = (inMs: number) => {
+            if (inMs === 0 && share && woken.has(id)) return
+            if (inMs === 0) woken.add(id)
+            wake?.(inMs)
+          }
+          return store.acquire({ ...ask, ...(wake && { wake: once }) })
+        },
+      }
+    },
+  },
   'forced release of all that share': {
     caughtBy: 'ends one of several by force, and tells only its holder',
     mutate: (store) => ({
