@@ -2,7 +2,8 @@ import { onAbort } from '../base/abort.ts'
 import { isObject, refuse, refuseClient, show } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
-import { CLIENT_HEADER, PROTOCOL_HEADER, PROTOCOL_VERSION, parseJson } from '../protocol/index.ts'
+import { CLIENT_HEADER, PROTOCOL_HEADER, PROTOCOL_VERSION } from '../protocol/names.ts'
+import { parseJson } from '../protocol/pusher.ts'
 
 /** A JSON object from the network: no field is known to exist, or to have the right type. */
 export type Body = Readonly<Partial<Record<FieldName, unknown>>>

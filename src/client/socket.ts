@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
-import { PUSHER_PROTOCOL, parseFrame } from '../protocol/index.ts'
+import { PUSHER_PROTOCOL, parseFrame } from '../protocol/pusher.ts'
 import { type Api, type Body, unexpected } from './api.ts'
 
 /** Doubled with every failed connection in a row. */

@@ -1,4 +1,7 @@
-/** Names for client and server. Separate from the schemas, so that a page without validation loads no validator. */
+/**
+ * Names for client and server. The document lock of a page imports this file and `pusher.ts`, not `index.ts`: a bundler
+ * that cannot leave out unused code, as with `require`, would put all of Valibot into the page.
+ */
 
 /** The header with the client's id, so that a second tab of a session cannot edit with the lock of the first. */
 export const CLIENT_HEADER = 'X-Holdfast-Client'
