@@ -42,7 +42,7 @@ describe('a delivery', () => {
 
   it('is answered 503 with Retry-After and without details if the failure is retryable', async () => {
     const onError = vi.fn()
-    const response = await handler({ work: () => Promise.reject(retryable), retryAfter: 7, onError })(
+    const response = await handler({ work: () => Promise.reject(retryable), retryAfter: 7000, onError })(
       deliver(),
     )
     expect(response.headers.get('Retry-After')).toBe('7')
@@ -53,7 +53,8 @@ describe('a delivery', () => {
   it.each([
     ['2m', '120'],
     ['500ms', '1'],
-    [7, '7'],
+    [5000, '5'],
+    [5001, '6'],
     [0, '0'],
   ] as const)('is to be repeated after the given time: %s', async (retryAfter, seconds) => {
     const response = await handler({ work: () => Promise.reject(retryable), retryAfter })(deliver())
@@ -220,7 +221,9 @@ describe('a request that is not a delivery', () => {
 describe('invalid options of a handler', () => {
   it.each([
     ['retryAfter', 0.5],
+    ['retryAfter', 30],
     ['retryAfter', '30'],
+    ['retryAfter', -1000],
     ['retryAfter', 30n],
     ['onLocked', 'ask'],
     ['work', null],
@@ -242,6 +245,14 @@ describe('invalid options of a handler', () => {
         message: expect.stringMatching(`^${option}: expected .+`),
       }),
     )
+  })
+
+  it('throw with seconds, which are milliseconds, and ask what was meant', () => {
+    expect(() => handler({ retryAfter: 30 })).toThrow(
+      'retryAfter: expected milliseconds, of which the header has whole seconds, or text such as ' +
+        "'30s', got 30, which is 30 ms; did you mean 30s? If not, write 30ms",
+    )
+    expect(() => handler({ retryAfter: '30ms' })).not.toThrow()
   })
 
   it.each([{}, null, undefined, 10n, Object.create(null)])('throw without a once: case %#', (none) => {

@@ -6,7 +6,7 @@ import {
   hasMethods,
   refuse,
 } from '../base/arguments.ts'
-import { type Duration, parseDuration } from '../base/duration.ts'
+import { type Duration, expectDuration, unitQuestion } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { expectId } from './job-arguments.ts'
@@ -38,10 +38,10 @@ export interface TaskHandlerOptions
   /** The status of `locked`, for queues that slow down at 503, such as 409 or 429. Default 503. */
   readonly lockedStatus?: number | undefined
   /**
-   * When the queue should deliver again: seconds as a number, as in the header `Retry-After`, or text such as
-   * `'30s'`. Default 30.
+   * When the queue should deliver again. The header `Retry-After` has whole seconds, so it is rounded up. Default
+   * `'30s'`.
    */
-  readonly retryAfter?: number | Exclude<Duration, number> | undefined
+  readonly retryAfter?: Duration | undefined
   /** Default `/internal/tasks/analysis`. */
   readonly path?: string | undefined
   /** Called with every error of a run or of `authorize`. Answers to the queue contain no details. */
@@ -85,7 +85,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
   expectWhole('lockedStatus', lockedStatus, 400, 599)
   if (onLocked === 'ack' && options.lockedStatus !== undefined)
     refuse('lockedStatus', 'nothing with onLocked ack, which answers 200', lockedStatus)
-  const retryAfter = String(secondsOf(options.retryAfter ?? 30))
+  const retryAfter = String(secondsOf(options.retryAfter ?? '30s'))
   const runOptions = checkRunOptions({ ttl, heartbeat, callTimeout, maxAttempts })
 
   return async (request) => {
@@ -154,12 +154,16 @@ function deliveryOf(headers: Headers): Delivery {
 }
 
 function secondsOf(retryAfter: unknown): number {
-  // A text must have a unit, because `'30'` could mean milliseconds as well as seconds.
-  const hasUnit = typeof retryAfter === 'string' && /[a-z]$/.test(retryAfter)
-  const seconds = hasUnit ? Math.ceil(parseDuration(retryAfter) / 1000) : retryAfter
-  if (!Number.isInteger(seconds) || (seconds as number) < 0)
-    refuse('retryAfter', `whole seconds from 0, or text such as '30s'`, retryAfter)
-  return seconds as number
+  // A number below 1000 was meant as seconds: the header cannot say less than one.
+  const question = unitQuestion(retryAfter)
+  if (question)
+    refuse(
+      'retryAfter',
+      "milliseconds, of which the header has whole seconds, or text such as '30s'",
+      retryAfter,
+      question,
+    )
+  return Math.ceil(expectDuration('retryAfter', retryAfter, 0) / 1000)
 }
 
 /** A request that is answered with this status and this error. */

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { type Duration, expectTtl } from '../../base/duration.ts'
 import { check } from '../conformance/check.ts'
 import { caseTimeoutMs, runnerOf, type TestRunner } from '../runner.ts'
 import { fileBeside } from './crew.ts'
@@ -13,8 +14,8 @@ export interface LifetimeOptions {
   readonly module: URL | string
   /** What `openStore` gets. The directory is empty, and new for each case. */
   readonly address: (directory: string) => string
-  /** Of the leases, in milliseconds. Default 500. */
-  readonly ttl?: number
+  /** Of the leases. Default 500 ms. */
+  readonly ttl?: Duration
   /** The test runner's functions. Default: the global ones. */
   readonly runner?: TestRunner
 }
@@ -29,7 +30,7 @@ const UNSETTLED_EXIT_CODE = 13
  * describeLifetime('mine', { module: new URL('./open-store.ts', import.meta.url), address: () => 'tcp://localhost' })
  */
 export function describeLifetime(name: string, options: LifetimeOptions): void {
-  const { ttl = 500 } = options
+  const ttl = lifetimeTtl(options)
   const runner = runnerOf('describeLifetime', options.runner)
 
   runner.describe(`${name}: the process of a store`, () => {
@@ -65,6 +66,10 @@ export function describeLifetime(name: string, options: LifetimeOptions): void {
       caseTimeoutMs(ttl),
     )
   }
+}
+
+export function lifetimeTtl({ ttl = 500 }: LifetimeOptions): number {
+  return expectTtl(ttl)
 }
 
 export function moduleUrl({ module }: LifetimeOptions): string {

@@ -6,7 +6,7 @@ import { check, checkEqual } from '../conformance/check.ts'
 import { caseTimeoutMs, HANG_MS, runnerOf, skipCase } from '../runner.ts'
 import { holdsOf, violations, waitsOf } from './checker.ts'
 import { Crew } from './crew.ts'
-import { describeLifetime, type LifetimeOptions, moduleUrl } from './describe-lifetime.ts'
+import { describeLifetime, type LifetimeOptions, lifetimeTtl, moduleUrl } from './describe-lifetime.ts'
 import { readLog } from './observation.ts'
 import { freezeUntilLost, handOver, handOverUntil, killHoldersAndWaiters, stopHolders } from './scenarios.ts'
 
@@ -48,7 +48,7 @@ const RESOURCES = ['north', 'south']
 export function describeTorture(name: string, options: TortureOptions): void {
   const { freeze, restart, log, workers = 4, kills = 30, stops = 10, restarts = 3 } = options
   const runner = runnerOf('describeTorture', options.runner)
-  const { ttl = 500 } = options
+  const ttl = lifetimeTtl(options)
   const supports = { queue: true, share: true, ...options.supports }
 
   describeLifetime(name, options)
