@@ -40,10 +40,17 @@ export const projects = [
     sequence: { groupOrder: 4 },
   },
   {
+    // Its largest file starts processes, servers and a browser, one after the other.
+    name: 'docs',
+    include: testsIn('test/docs'),
+    maxWorkers: 2,
+    sequence: { groupOrder: 5 },
+  },
+  {
     name: 'browser',
     include: testsIn('test/browser'),
     maxWorkers: 1,
-    sequence: { groupOrder: 5 },
+    sequence: { groupOrder: 6 },
   },
   {
     name: 'surface',

@@ -1,0 +1,130 @@
+/**
+ * The code blocks of the pages, as CONTRIBUTING.md describes them:
+ *
+ *     ```<language> [serve|page|test] [file: <path>] [no-run: <reason>]
+ *
+ * A comment `<!-- preamble … -->` directly before a block folds away lines that the page has shown before.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../scripts/run-tool.ts'
+
+export type Language = 'ts' | 'tsx' | 'js' | 'sh'
+/** How a block is run. A `program` must end by itself. */
+export type Role = 'program' | 'serve' | 'page' | 'test'
+
+/** A block that is compiled and run. */
+export interface Block {
+  readonly page: string
+  /** The line of the page with the info string. */
+  readonly line: number
+  readonly language: Language
+  readonly role: Role
+  /** The path that the block has in the reader's project, if the page names one. */
+  readonly file?: string
+  /** Why the block is only compiled. */
+  readonly noRun?: string
+  /** What the page has shown before and does not repeat. Empty, or complete lines. */
+  readonly preamble: string
+  readonly code: string
+  /** What earlier blocks of the page have put into the reader's project: texts by path. */
+  readonly files: ReadonlyMap<string, string>
+}
+
+const LANGUAGES: readonly string[] = ['ts', 'tsx', 'js', 'sh'] satisfies Language[]
+/** Pictures, output and texts that nothing here can run. */
+const OTHER_LANGUAGES = ['', 'json', 'sql', 'toml', 'ini', 'php']
+const ROLES: readonly string[] = ['serve', 'page', 'test'] satisfies Role[]
+
+const SAME = ': same'
+const INFO = /^(?<language>\S*)(?: (?<role>\w+))??(?: file: (?<file>\S+))?(?: no-run: (?<noRun>.+))?$/
+
+export function pages(): string[] {
+  return globSync(['README.md', 'docs/**/*.md'], { cwd: root }).sort()
+}
+
+export function blocksOfPage(page: string): Block[] {
+  return blocksOf(page, readFileSync(join(root, page), 'utf8'))
+}
+
+/** The blocks of a page that are compiled and run. Throws if the page breaks the convention. */
+export function blocksOf(page: string, text: string): Block[] {
+  const blocks: Block[] = []
+  const files = new Map<string, string>()
+  const shown = new Set<string>()
+  let lastPreamble = ''
+  for (const fence of fencesOf(page, text)) {
+    const where = `${page}:${fence.line}`
+    const { language, role, file, noRun } = parseInfo(fence.info, where)
+    const preamble = fence.preamble === SAME ? lastPreamble : (fence.preamble ?? '')
+    lastPreamble = preamble || lastPreamble
+    for (const line of preamble.split('\n'))
+      if (!shown.has(line.trim()) && line.trim())
+        throw new Error(`${where}: the page has not shown this line of the preamble: ${line.trim()}`)
+    for (const line of fence.code.split('\n')) shown.add(line.trim())
+    if (isLanguage(language))
+      blocks.push({
+        ...{ page, line: fence.line, language, role, preamble, code: fence.code, files: new Map(files) },
+        ...(file && { file }),
+        ...(noRun && { noRun }),
+      })
+    if (file) files.set(file, preamble + fence.code)
+  }
+  return blocks
+}
+
+/** The program of a block, with each line of the block at its line of the page. */
+export function programOf({ line, preamble, code }: Block): string {
+  return '\n'.repeat(line - (preamble.split('\n').length - 1)) + preamble + code
+}
+
+export function titleOf({ page, line }: Block): string {
+  return `${page}:${line}`
+}
+
+interface Fence {
+  readonly line: number
+  readonly info: string
+  readonly preamble?: string
+  readonly code: string
+}
+
+function fencesOf(page: string, text: string): Fence[] {
+  const fences: Fence[] = []
+  const lines = text.split('\n')
+  let preamble: string | undefined
+  for (let index = 0; index < lines.length; index++) {
+    const [, indent = '', info] = /^( *)```(.*)$/.exec(lines[index] ?? '') ?? []
+    if (info !== undefined) {
+      const end = lines.indexOf(`${indent}\`\`\``, index + 1)
+      const code = textOf(lines.slice(index + 1, end), indent)
+      fences.push({ line: index + 1, info: info.trim(), code, ...(preamble !== undefined && { preamble }) })
+      index = end
+      preamble = undefined
+    } else if (/^ *<!-- preamble/.test(lines[index] ?? '')) {
+      const end = lines.findIndex((line, at) => at >= index && line.endsWith('-->'))
+      if (!/^ *```/.test(lines[end + 1] ?? ''))
+        throw new Error(`${page}:${index + 1}: a preamble must stand directly before its block`)
+      const same = lines[index]?.trim() === '<!-- preamble: same -->'
+      preamble = same ? SAME : textOf(lines.slice(index + 1, end), '')
+      index = end
+    }
+  }
+  return fences
+}
+
+function textOf(lines: readonly string[], indent: string): string {
+  return lines.map((line) => `${line.startsWith(indent) ? line.slice(indent.length) : line}\n`).join('')
+}
+
+function parseInfo(info: string, where: string) {
+  const { language = '', role, file, noRun } = INFO.exec(info)?.groups ?? { role: info }
+  const known = isLanguage(language) || OTHER_LANGUAGES.includes(language)
+  if (!known || (role && !ROLES.includes(role)) || (role && !isLanguage(language)))
+    throw new Error(`${where}: unknown words after \`\`\`: ${info}`)
+  return { language, role: (role ?? 'program') as Role, file, noRun }
+}
+
+function isLanguage(language: string): language is Language {
+  return LANGUAGES.includes(language)
+}

@@ -1,0 +1,60 @@
+/**
+ * Every code block of README.md and docs is compiled and run as printed, in a project that has installed the packed
+ * package. CONTRIBUTING.md has the convention for the blocks.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { blocksOfPage, pages, titleOf } from './blocks.ts'
+import { compile } from './compile.ts'
+import { NOT_YET } from './not-yet.ts'
+import { runInNode } from './run-node.ts'
+import { Sandbox } from './sandbox.ts'
+
+const blocks = pages()
+  .filter((page) => !NOT_YET.includes(page))
+  .flatMap(blocksOfPage)
+const compiled = blocks.filter(({ language }) => language !== 'sh')
+const run = blocks.filter(({ noRun }) => noRun === undefined)
+const excused = blocks.filter(({ noRun }) => noRun !== undefined)
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await Sandbox.create()
+})
+afterAll(async () => sandbox?.[Symbol.asyncDispose]())
+
+describe('the code on the pages', () => {
+  let errors: ReadonlyMap<string, string>
+  beforeAll(async () => {
+    const placed = []
+    for (const block of compiled) placed.push(await sandbox.place(block))
+    errors = await compile(placed, sandbox)
+  })
+
+  it.each(compiled.map(titleOf))('%s compiles as printed', (title) => {
+    expect(errors.get(title) ?? '').toBe('')
+  })
+
+  it('compiles in at least 95 of 100 blocks', () => {
+    const correct = compiled.length - errors.size
+    console.log(summary(correct))
+    expect(correct / compiled.length).toBeGreaterThanOrEqual(0.95)
+  })
+})
+
+describe('a reader', () => {
+  it.each(run.map((block) => ({ block, title: titleOf(block) })))(
+    '$title runs as printed',
+    async ({ block }) => {
+      if (block.role === 'page') throw new Error('blocks for pages cannot be run yet')
+      await runInNode(await sandbox.place(block), sandbox)
+    },
+  )
+})
+
+function summary(correct: number): string {
+  const reasons = excused.map((block) => `${titleOf(block)}: ${block.noRun}`)
+  return [
+    `${correct} of ${compiled.length} blocks compile, ${run.length} are run, ${excused.length} are excused`,
+    ...reasons,
+  ].join('\n  ')
+}
