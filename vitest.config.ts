@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { HANG_MS } from './test/hang-limit.ts'
 
@@ -9,6 +10,15 @@ const WITH_PROCESSES = [
   'test/server/nodes.test.ts',
 ]
 
+/** Tests that pack the package, install it and compile with it. */
+const PACKING = ['exports', 'bin', 'snippets'].map((name) => `test/package/${name}.test.ts`)
+
+/** Tests that replace modules. They get modules of their own; all other units share those of their worker. */
+const UNITS = testsIn('src', 'web/src', 'test/promises', 'test/package')
+const REPLACING_MODULES = globSync(UNITS).filter((file) =>
+  /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')),
+)
+
 /**
  * One project after the other (`groupOrder`), so that they do not starve each other. Most tests of stores wait for
  * servers and timers, so three files run at once. A browser keeps two cores busy by itself.
@@ -16,7 +26,23 @@ const WITH_PROCESSES = [
 export const projects = [
   {
     name: 'unit',
-    include: testsIn('src', 'web/src', 'test/promises', 'test/package'),
+    include: UNITS,
+    exclude: [...PACKING, ...REPLACING_MODULES],
+    // To load the modules again for each file takes longer than to run its tests.
+    isolate: false,
+    setupFiles: 'test/restored-globals.ts',
+    maxWorkers: '100%',
+    sequence: { groupOrder: 1 },
+  },
+  {
+    name: 'unit-isolated',
+    include: REPLACING_MODULES,
+    maxWorkers: '100%',
+    sequence: { groupOrder: 1 },
+  },
+  {
+    name: 'package',
+    include: PACKING,
     maxWorkers: '100%',
     sequence: { groupOrder: 1 },
   },

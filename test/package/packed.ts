@@ -1,9 +1,14 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { root, toolEnvironment } from '../../scripts/run-tool.ts'
+import { createLeases } from '../../src/core/index.ts'
+import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { HANG_MS } from '../hang-limit.ts'
 import { manifest } from './manifest.ts'
 
 export interface Packed extends AsyncDisposable {
@@ -15,6 +20,17 @@ export interface Packed extends AsyncDisposable {
 /** The one peer that a part cannot be loaded without. */
 const REACT = ['react', '@types/react']
 
+/** What is packed as it is. */
+const COPIED = ['package.json', 'LICENSE', 'docs']
+
+/** All files that the tarball depends on. */
+const SOURCES = [
+  ...['src/**/*.*', 'web/**/*.*', 'docs/**/*.*', 'scripts/*.ts', 'LICENSE'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+]
+
+const CACHE = join(root, 'node_modules/.cache/holdfast-tarballs')
+
 /** Runs a program; rejects with all that it printed when it fails. */
 export async function run(cwd: string, program: string, ...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(program, args, { cwd, env: toolEnvironment() }).catch(
@@ -25,35 +41,64 @@ export async function run(cwd: string, program: string, ...args: string[]): Prom
   return stdout.trim()
 }
 
-/** Builds and packs in a directory of its own, so that it neither needs nor disturbs `dist`. */
+/** Packs the package as it would be published, and installs it into a project of the caller's own. */
 export async function pack(): Promise<Packed> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-pack-'))
   const clean = () => rm(directory, { recursive: true })
+  const tarball = join(directory, 'holdfast.tgz')
+  const consumer = join(directory, 'consumer')
   try {
-    return { ...(await packInto(directory)), [Symbol.asyncDispose]: clean }
+    await copyTarball(tarball)
+    await install(tarball, consumer)
+    return { tarball, consumer, [Symbol.asyncDispose]: clean }
   } catch (error) {
     await clean()
     throw error
   }
 }
 
-async function packInto(directory: string): Promise<Pick<Packed, 'tarball' | 'consumer'>> {
-  const build = join(directory, 'build')
-  const consumer = join(directory, 'consumer')
+/**
+ * Test files of several processes need the tarball at the same time. The first of them builds it, and the others find
+ * it, until a source changes.
+ */
+async function copyTarball(target: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true })
+  await using leases = createLeases(sqliteStore(join(CACHE, 'leases.db')))
+  const work = async () => {
+    const cached = join(CACHE, `${hashOfSources()}.tgz`)
+    if (!existsSync(cached)) {
+      for (const old of globSync('*.tgz', { cwd: CACHE })) await rm(join(CACHE, old))
+      await buildTarball(cached)
+    }
+    await cp(cached, target)
+  }
+  await leases.withLease('tarball', work, { wait: 4 * HANG_MS })
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256')
+  const files = globSync(SOURCES, { cwd: root }).filter((file) => !file.includes('.test.'))
+  for (const file of files.sort()) hash.update(`${file}\0`).update(readFileSync(join(root, file)))
+  return hash.digest('hex')
+}
+
+/** Builds in a directory of its own, so that it neither needs nor disturbs `dist`. */
+async function buildTarball(tarball: string): Promise<void> {
+  const build = await mkdtemp(join(tmpdir(), 'holdfast-build-'))
+  try {
+    await run(root, 'node', 'scripts/build.ts', join(build, 'dist'))
+    for (const name of COPIED) await cp(join(root, name), join(build, name), { recursive: true })
+    const name = await run(build, 'npm', 'pack', '--ignore-scripts', '--silent')
+    // A process that is killed leaves no incomplete tarball: a rename is done at once.
+    await cp(join(build, name), `${tarball}.part`)
+    await rename(`${tarball}.part`, tarball)
+  } finally {
+    await rm(build, { recursive: true })
+  }
+}
+
+async function install(tarball: string, consumer: string): Promise<void> {
   await mkdir(join(consumer, 'node_modules'), { recursive: true })
-  await run(root, 'node', 'scripts/build.ts', join(build, 'dist'))
-  for (const name of ['package.json', 'LICENSE', 'docs'])
-    await cp(join(root, name), join(build, name), { recursive: true })
-  const name = await run(
-    build,
-    'npm',
-    'pack',
-    '--ignore-scripts',
-    '--silent',
-    '--pack-destination',
-    directory,
-  )
-  const tarball = join(directory, name)
   await run(consumer, 'tar', '-xzf', tarball)
   await rename(join(consumer, 'package'), join(consumer, 'node_modules/holdfast'))
   for (const dependency of [...Object.keys(manifest.dependencies), ...REACT]) {
@@ -61,5 +106,4 @@ async function packInto(directory: string): Promise<Pick<Packed, 'tarball' | 'co
     await mkdir(dirname(place), { recursive: true })
     await symlink(join(root, 'node_modules', dependency), place)
   }
-  return { tarball, consumer }
 }
