@@ -8,6 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { root } from '../../scripts/run-tool.ts'
+import { codeOf } from '../docs/blocks.ts'
 import { manifest } from '../package/manifest.ts'
 import { pack, run } from '../package/packed.ts'
 
@@ -48,9 +49,7 @@ async function checkCommonJs(project: string): Promise<void> {
   await run(project, 'node', '--experimental-vm-modules', jest)
   report('Jest 30 with --experimental-vm-modules')
 
-  const page = readFileSync(join(root, 'docs/commonjs.md'), 'utf8')
-  const [, config = ''] = /^```js jest\.config\.js\n([\s\S]*?)^```/m.exec(page) ?? []
-  await write(project, { 'jest.config.js': config })
+  await write(project, { 'jest.config.cjs': codeOf('docs/commonjs.md', 'jest.config.cjs') })
   await run(project, node22, jest, '--no-cache')
   report('Jest 30 with the configuration of docs/commonjs.md, on Node 22.13')
 }

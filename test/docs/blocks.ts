@@ -73,6 +73,13 @@ export function blocksOf(page: string, text: string): Block[] {
   return blocks
 }
 
+/** The code of the block of a page that has this path in the reader's project. */
+export function codeOf(page: string, file: string): string {
+  const block = blocksOfPage(page).find((candidate) => candidate.file === file)
+  if (!block) throw new Error(`${page} has no block \`file: ${file}\``)
+  return block.preamble + block.code
+}
+
 /** The program of a block, with each line of the block at its line of the page. */
 export function programOf({ line, preamble, code }: Block): string {
   return '\n'.repeat(line - (preamble.split('\n').length - 1)) + preamble + code

@@ -92,6 +92,7 @@ async function addReadersPackages(modules: string): Promise<void> {
     await link(join(root, 'node_modules', name), join(modules, name))
   for (const tool of READERS_TOOLS)
     await link(join(root, 'node_modules/.bin', tool), join(modules, '.bin', tool))
+  await link(join(import.meta.dirname, 'curl.sh'), join(modules, '.bin/curl'))
   const command = join(modules, 'holdfast', manifest.bin.holdfast)
   await chmod(command, 0o755)
   await link(command, join(modules, '.bin/holdfast'))

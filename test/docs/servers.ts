@@ -31,11 +31,14 @@ const KINDS: Record<ServerName, Kind> = {
   firestore: { port: 8080, text: /@google-cloud\/firestore|firestore:/, reset: resetFirestore },
 }
 const HOLDFAST_PORT = 4321
+/** A page reads the token of its program from this variable. */
+const LOCKS_TOKEN = 'a long random text'
 const HOLDFAST_SERVER = `
 import { memoryStore } from 'holdfast/memory'
 import { createServer } from 'holdfast/server/node'
 
-const settings = { port: 0, origins: ['http://localhost:5173'], logLevel: 'error' }
+const origins = ['http://localhost:5173']
+const settings = { port: 0, origins, openLeases: true, leaseTokens: ['${LOCKS_TOKEN}'], logLevel: 'error' }
 const server = await createServer({ store: memoryStore(), settings })
 console.log(server.url)
 `
@@ -56,7 +59,11 @@ export class DocsServers implements AsyncDisposable {
   async prepare({ block, directory }: PlacedBlock) {
     const text = [block.preamble, block.code, ...block.files.values()].join('\n')
     const ports = join(directory, '.ports')
-    const variables: Record<string, string> = { PGUSER: 'app', METADATA_SERVER_DETECTION: 'none' }
+    const variables: Record<string, string> = {
+      LOCKS_TOKEN,
+      PGUSER: 'app',
+      METADATA_SERVER_DETECTION: 'none',
+    }
     await mkdir(ports)
     for (const [name, kind] of Object.entries(KINDS) as [ServerName, Kind][]) {
       if (!kind.text.test(text)) continue

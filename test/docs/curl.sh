@@ -1,0 +1,6 @@
+#!/bin/sh
+# The `curl` of the docs: what ports.mjs is for programs of Node.
+for file in "$HOLDFAST_DOCS_PORTS"/*; do
+  set -- --connect-to "::$(basename "$file"):127.0.0.1:$(cat "$file")" "$@"
+done
+command -p curl "$@"
