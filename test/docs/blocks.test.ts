@@ -36,6 +36,25 @@ describe('the blocks of a page', () => {
     ])
   })
 
+  it('that call a server of the page run beside the last one before them', () => {
+    const serve = (port: number) => ['```js serve', `createServer({ port: ${port} })`, '```']
+    const call = ['```sh', 'curl http://localhost:4321/healthz', '```']
+    const blocks = page(
+      ...call,
+      ...serve(1),
+      ...serve(2),
+      '```js serve',
+      'lead()',
+      '```',
+      ...call,
+      '```js',
+      '```',
+    )
+    expect(blocks.map(({ server }) => server?.code)).toEqual([
+      ...[undefined, undefined, undefined, undefined, 'createServer({ port: 2 })\n', undefined],
+    ])
+  })
+
   it('lose the indentation that they have in a list', () => {
     expect(page('- item', '  ```ts', '  if (a)', '    b', '', '  ```')).toMatchObject([
       { line: 2, code: 'if (a)\n  b\n\n' },

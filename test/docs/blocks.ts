@@ -29,12 +29,18 @@ export interface Block {
   readonly code: string
   /** What earlier blocks of the page have put into the reader's project: texts by path. */
   readonly files: ReadonlyMap<string, string>
+  /** The last server that the page has started, if this block calls it: it stays up until this block has ended. */
+  readonly server?: Block
 }
 
 const LANGUAGES: readonly string[] = ['ts', 'tsx', 'js', 'sh'] satisfies Language[]
 /** Pictures, output and texts that nothing here can run. */
 const OTHER_LANGUAGES = ['', 'json', 'sql', 'toml', 'ini', 'php']
 const ROLES: readonly string[] = ['serve', 'page', 'test'] satisfies Role[]
+
+/** A `serve` block with such a text is a Holdfast server, and a program with its port calls it. */
+const HOLDFAST_SERVER = /createServer|createLockServer|holdfast serve/
+const HOLDFAST_PORT = /:4321\b/
 
 const SAME = ': same'
 const INFO = /^(?<language>\S*)(?: (?<role>\w+))??(?: file: (?<file>\S+))?(?: no-run: (?<noRun>.+))?$/
@@ -62,11 +68,13 @@ export function blocksOf(page: string, text: string): Block[] {
       if (!shown.has(line.trim()) && line.trim())
         throw new Error(`${where}: the page has not shown this line of the preamble: ${line.trim()}`)
     for (const line of fence.code.split('\n')) shown.add(line.trim())
+    const server = role === 'program' && HOLDFAST_PORT.test(fence.code) && blocks.findLast(isServer)
     if (isLanguage(language))
       blocks.push({
         ...{ page, line: fence.line, language, role, preamble, code: fence.code, files: new Map(files) },
         ...(file && { file }),
         ...(noRun && { noRun }),
+        ...(server && { server }),
       })
     if (file) files.set(file, preamble + fence.code)
   }
@@ -130,6 +138,10 @@ function parseInfo(info: string, where: string) {
   if (!known || (role && !ROLES.includes(role)) || (role && !isLanguage(language)))
     throw new Error(`${where}: unknown words after \`\`\`: ${info}`)
   return { language, role: (role ?? 'program') as Role, file, noRun }
+}
+
+function isServer({ role, noRun, code }: Block): boolean {
+  return role === 'serve' && noRun === undefined && HOLDFAST_SERVER.test(code)
 }
 
 function isLanguage(language: string): language is Language {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 const directory = process.env.HOLDFAST_DOCS_PORTS
 /** A developer may have servers with real data on these, so they are never reached. */
-const USUAL_PORTS = [2379, 3306, 4222, 4321, 5173, 5432, 6379, 8080]
+const USUAL_PORTS = [2379, 3306, 4222, 4321, 5173, 5432, 6379, 6432, 8080]
 const LOCAL_HOSTS = [undefined, 'localhost', '127.0.0.1', '::1']
 
 const { listen } = Server.prototype

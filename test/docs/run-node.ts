@@ -1,70 +1,63 @@
-import { spawn } from 'node:child_process'
-import { HANG_MS } from '../hang-limit.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { Program } from './program.ts'
 import type { PlacedBlock, Sandbox } from './sandbox.ts'
-
-interface Ending {
-  /** The exit code, or the signal that ended it. */
-  readonly with: number | NodeJS.Signals
-  readonly stdout: string
-  readonly stderr: string
-}
+import { HOLDFAST_PORT } from './servers.ts'
 
 /** Runs a block in Node or in a shell, as its page says. Throws if it does not do what CONTRIBUTING.md promises. */
 export async function runInNode(placed: PlacedBlock, sandbox: Sandbox): Promise<void> {
+  const environment = await sandbox.environmentFor(placed)
+  const { server } = placed
+  if (!server) return runAlone(placed, environment)
+  const running = start(server, environment)
+  try {
+    // The program of the server writes this file when it listens.
+    const { HOLDFAST_DOCS_PORTS: ports = '' } = environment
+    await running.until(() => existsSync(join(ports, String(HOLDFAST_PORT))))
+    await runAlone(placed, environment)
+  } finally {
+    await running.kill()
+  }
+}
+
+async function runAlone(placed: PlacedBlock, environment: NodeJS.ProcessEnv): Promise<void> {
   const { role, language, code } = placed.block
   const stays = role === 'serve'
-  const ending = await run(placed, await sandbox.environmentFor(placed), stays)
-  // A program without a handler is ended by the signal.
-  const stopped = stays && !code.includes('SIGTERM') && ending.with === 'SIGTERM'
-  const quiet = language === 'sh' || role === 'test' || ending.stderr === ''
-  if (quiet && (stopped || ending.with === 0)) return
-  const fault = quiet ? '' : ', and nothing may be printed on stderr'
-  throw new Error(`it ended with ${ending.with}${fault}\n${ending.stdout}${ending.stderr}`)
-}
-
-function commandFor({ block, file }: PlacedBlock): [program: string, ...args: string[]] {
-  if (block.language === 'sh') return ['bash', '-e', file]
-  if (block.role !== 'test') return ['node', file]
-  return block.code.includes("'node:test'")
-    ? ['node', '--test', file]
-    : ['vitest', 'run', '--root', '.', file]
-}
-
-/** Resolves when the program has ended. One that stays is stopped when it has printed its first line. */
-function run(placed: PlacedBlock, env: NodeJS.ProcessEnv, stays: boolean): Promise<Ending> {
-  const [program, ...args] = commandFor(placed)
-  // In a group of its own, so that what it has started ends with it.
-  const child = spawn(program, args, {
-    ...{ cwd: placed.directory, env, detached: true },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const kill = () => child.pid && killGroup(child.pid)
-  return new Promise<Ending>((resolve, reject) => {
-    const output = { stdout: '', stderr: '' }
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      if (stays && !output.stdout.includes('\n') && text.includes('\n')) child.kill('SIGTERM')
-      output.stdout += text
-    })
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      output.stderr += text
-    })
-    const limit = setTimeout(() => {
-      reject(new Error(`it did not end\n${output.stdout}${output.stderr}`))
-      kill()
-    }, HANG_MS)
-    child.once('error', reject)
-    child.once('exit', (code, signal) => {
-      clearTimeout(limit)
-      kill()
-      child.once('close', () => resolve({ with: code ?? signal ?? 0, ...output }))
-    })
-  })
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // All of its processes have ended.
+  const program = start(placed, environment)
+  if (stays) {
+    await program.until(() => isUp(code, program.stdout))
+    program.stop()
   }
+  const ending = await program.ended
+  // A program without a handler is ended by the signal.
+  const stopped = stays && !code.includes('SIGTERM') && ending === 'SIGTERM'
+  const quiet = language === 'sh' || role === 'test' || program.stderr === ''
+  if (language === 'sh') expect(statusesOf(program.stderr)).toEqual(promisedStatuses(code))
+  if (quiet && (stopped || ending === 0)) return
+  const fault = quiet ? '' : ', and nothing may be printed on stderr'
+  throw new Error(`it ended with ${ending}${fault}\n${program.stdout}${program.stderr}`)
+}
+
+function start({ block, directory, file }: PlacedBlock, environment: NodeJS.ProcessEnv): Program {
+  if (block.language === 'sh') return new Program(directory, environment, 'bash', '-e', file)
+  if (block.role !== 'test') return new Program(directory, environment, 'node', file)
+  return block.code.includes("'node:test'")
+    ? new Program(directory, environment, 'node', '--test', file)
+    : new Program(directory, environment, 'vitest', 'run', '--root', '.', file)
+}
+
+/** A line of its own says that a block is up. The log of a server begins before it listens. */
+function isUp(code: string, stdout: string): boolean {
+  return code.includes('console.log') ? /^[^{\n].*\n/m.test(stdout) : stdout.includes('\n')
+}
+
+/** What the answers to `curl` must have: those of its comments, such as `# 409 already_locked`. */
+function promisedStatuses(code: string): string[] {
+  return Array.from(code.matchAll(/ # (\d{3})\b/g), ([, status = '']) => status)
+}
+
+/** What `curl.sh` has printed. */
+function statusesOf(stderr: string): string[] {
+  return Array.from(stderr.matchAll(/^status (\d+)$/gm), ([, status = '']) => status)
 }

@@ -10,7 +10,16 @@ import { DocsServers } from './servers.ts'
 /** What the pages tell a reader to install, beside the package and its peers. */
 const READERS_PACKAGES = [
   ...['@types/chrome', '@types/express', '@types/node', '@types/pg', '@types/react', '@types/react-dom'],
-  ...['@types/ws', '@vitejs/plugin-react', 'express', 'fastify', 'laravel-echo', 'pusher', 'pusher-js'],
+  ...[
+    '@types/ws',
+    '@vitejs/plugin-react',
+    'express',
+    'fastify',
+    'google-auth-library',
+    'laravel-echo',
+    'pusher',
+    'pusher-js',
+  ],
   ...['react-dom', 'typescript', 'vite', 'vitest'],
 ]
 const READERS_TOOLS = ['tsc', 'vite', 'vitest']
@@ -22,6 +31,8 @@ export interface PlacedBlock {
   readonly directory: string
   /** The path of the block in it. */
   readonly file: string
+  /** The same of the server that runs meanwhile. */
+  readonly server?: PlacedBlock
 }
 
 /** Projects of readers who have installed the packed package, and the servers that their pages name. */
@@ -51,17 +62,23 @@ export class Sandbox implements AsyncDisposable {
     const directory = join(this.directory, 'pages', block.page.replaceAll('/', '~'), String(block.line))
     await rm(directory, { recursive: true, force: true })
     const file = block.file ?? fileNameOf(block)
+    const { server } = block
+    const serverFile = server && (server.file ?? `server.${server.language}`)
     const files = new Map([
       ['package.json', '{ "type": "module" }'],
       ...block.files,
-      [file, block.language === 'sh' ? block.code : programOf(block)],
+      ...(serverFile ? [[serverFile, textOf(server)] as const] : []),
+      [file, textOf(block)],
     ])
     for (const [path, text] of files) {
       await mkdir(dirname(join(directory, path)), { recursive: true })
       await writeFile(join(directory, path), text)
       if (path.endsWith('.sh')) await chmod(join(directory, path), 0o755)
     }
-    return { block, directory, file }
+    return {
+      ...{ block, directory, file },
+      ...(serverFile && { server: { block: server, directory, file: serverFile } }),
+    }
   }
 
   /** The environment of a program in which the usual ports are those of the test. */
@@ -81,6 +98,10 @@ export class Sandbox implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#stack.disposeAsync()
   }
+}
+
+function textOf(block: Block): string {
+  return block.language === 'sh' ? block.code : programOf(block)
 }
 
 function fileNameOf({ language, role }: Block): string {

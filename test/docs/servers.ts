@@ -12,7 +12,7 @@ import { type Server, type ServerName, startServer } from '../../scripts/service
 import type { PlacedBlock } from './sandbox.ts'
 
 interface Kind {
-  readonly port: number
+  readonly ports: readonly number[]
   /** A program with this text uses such a server. */
   readonly text: RegExp
   /** Empties it, so that each block finds the server of a reader who has just installed it. */
@@ -23,14 +23,15 @@ interface Kind {
 const USERS = ['app', 'owner']
 
 const KINDS: Record<ServerName, Kind> = {
-  redis: { port: 6379, text: /ioredis|'redis'|redis:\/\//, reset: resetRedis },
-  postgres: { port: 5432, text: /'pg'|'postgres'|postgres:\/\//, reset: resetPostgres },
-  mysql: { port: 3306, text: /mysql2|mysql:\/\//, reset: resetMysql },
-  nats: { port: 4222, text: /@nats-io|nats:\/\//, reset: resetNats },
-  etcd: { port: 2379, text: /etcd3|etcd:\/\//, reset: resetEtcd },
-  firestore: { port: 8080, text: /@google-cloud\/firestore|firestore:/, reset: resetFirestore },
+  redis: { ports: [6379], text: /ioredis|'redis'|redis:\/\//, reset: resetRedis },
+  // In place of PgBouncer on 6432, a program finds Postgres itself.
+  postgres: { ports: [5432, 6432], text: /'pg'|'postgres'|postgres:\/\//, reset: resetPostgres },
+  mysql: { ports: [3306], text: /mysql2|mysql:\/\//, reset: resetMysql },
+  nats: { ports: [4222], text: /@nats-io|nats:\/\//, reset: resetNats },
+  etcd: { ports: [2379], text: /etcd3|etcd:\/\//, reset: resetEtcd },
+  firestore: { ports: [8080], text: /@google-cloud\/firestore|firestore:/, reset: resetFirestore },
 }
-const HOLDFAST_PORT = 4321
+export const HOLDFAST_PORT = 4321
 /** A page reads the token of its program from this variable. */
 const LOCKS_TOKEN = 'a long random text'
 const HOLDFAST_SERVER = `
@@ -57,7 +58,8 @@ export class DocsServers implements AsyncDisposable {
 
   /** Starts and empties what a block uses. Resolves with the directory for `ports.mjs`, and variables for clients. */
   async prepare({ block, directory }: PlacedBlock) {
-    const text = [block.preamble, block.code, ...block.files.values()].join('\n')
+    const shown = [block.server?.preamble, block.server?.code, block.preamble, block.code]
+    const text = [...shown, ...block.files.values()].join('\n')
     const ports = join(directory, '.ports')
     const variables: Record<string, string> = {
       LOCKS_TOKEN,
@@ -69,11 +71,11 @@ export class DocsServers implements AsyncDisposable {
       if (!kind.text.test(text)) continue
       const { address } = await this.#server(name)
       await kind.reset(address)
-      await writeFile(join(ports, String(kind.port)), portOf(address))
+      for (const port of kind.ports) await writeFile(join(ports, String(port)), portOf(address))
       if (name === 'firestore')
         Object.assign(variables, { FIRESTORE_EMULATOR_HOST: address, GOOGLE_CLOUD_PROJECT: 'app' })
     }
-    if (text.includes(String(HOLDFAST_PORT)))
+    if (text.includes(String(HOLDFAST_PORT)) && !block.server)
       await writeFile(join(ports, String(HOLDFAST_PORT)), portOf(await this.holdfastUrl()))
     return { ports, variables }
   }

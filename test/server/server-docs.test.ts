@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { root } from '../../scripts/run-tool.ts'
+import { blocksOfPage } from '../docs/blocks.ts'
 import { eventually } from '../eventually.ts'
-import { docsExamples, portOf, runExample } from './docs-example.ts'
+import { portOf, runExample } from './docs-example.ts'
 import { browserAt, joinRoom } from './node-client.ts'
 import { serviceBed } from './service-bed.ts'
 
 const JSON_BODY = { headers: { 'Content-Type': 'application/json' } }
 
-const EXAMPLES = ['docs/server.md', 'docs/embedding.md'].flatMap((page) => docsExamples(page, 'run'))
+const serversOf = (page: string) => blocksOfPage(page).filter(({ role }) => role === 'serve')
+const EXAMPLES = [...serversOf('docs/server.md').slice(0, 1), ...serversOf('docs/embedding.md')]
 
 describe('the pages on the server', () => {
   it.each(EXAMPLES)('has an example that serves locks and sockets: %#', async ({ code }) => {

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LeaseStore, Leases } from '../../src/core/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore } from '../../src/testing/index.ts'
+import { blocksOfPage } from '../docs/blocks.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
-import { docsExamples, importExample } from '../server/docs-example.ts'
+import { importExample } from '../server/docs-example.ts'
 import { asking, granted } from './asking.ts'
 import { freshPrefix } from './redis/clients.ts'
 import { TestCluster } from './redis/cluster.ts'
@@ -105,7 +106,7 @@ for (const name of ['ioredis', 'node-redis'] as const) {
 
 it('the example of docs/stores/redis.md hands a lease from one client to the next', async () => {
   const open = async () => {
-    const [example] = docsExamples('docs/stores/redis.md', 'cluster')
+    const example = blocksOfPage('docs/stores/redis.md').find(({ code }) => code.includes('new Cluster('))
     const address = (_: string, letter: string) =>
       `host: '127.0.0.1', port: ${cluster.ports['abc'.indexOf(letter)]}`
     const code = example?.code.replaceAll(/host: 'redis-(\w)', port: 6379/g, address) ?? ''

@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Leases } from '../../src/core/index.ts'
+import { blocksOfPage } from '../docs/blocks.ts'
 import { HANG_MS } from '../hang-limit.ts'
-import { docsExamples, importExample } from '../server/docs-example.ts'
+import { importExample } from '../server/docs-example.ts'
 import { SentinelGroup } from './redis/sentinel.ts'
 
 interface Example {
@@ -18,7 +19,7 @@ afterAll(() => group[Symbol.asyncDispose]())
 
 /** The example of docs/stores/redis.md, with the one sentinel that runs. */
 async function openExample() {
-  const [example] = docsExamples('docs/stores/redis.md', 'sentinel')
+  const example = blocksOfPage('docs/stores/redis.md').find(({ code }) => code.includes('sentinels:'))
   const address = `host: '127.0.0.1', port: ${group.sentinelPort}`
   const code = example?.code.replaceAll(/host: 'sentinel-\w', port: 26379/g, address) ?? ''
   const { client, leases } = await importExample<Example>(code)
