@@ -8,8 +8,8 @@ import { root } from '../../scripts/run-tool.ts'
 export const MAIN = join(root, 'src/cli/main.ts')
 
 /** No other variables of this machine or of another test. */
-const { PATH = '', HOME = '' } = process.env
-const CLEAN_ENVIRONMENT = { PATH, HOME }
+const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
+const CLEAN_ENVIRONMENT = { PATH, HOME, NODE_COMPILE_CACHE }
 
 /** Runs `holdfast` in a line of a shell script. */
 export const HOLDFAST = `'${process.execPath}' '${MAIN}'`
