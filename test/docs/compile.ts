@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { run } from '../package/packed.ts'
-import { titleOf } from './blocks.ts'
+import { type Block, titleOf } from './blocks.ts'
 import type { PlacedBlock, Sandbox } from './sandbox.ts'
 
 /** What `tsc --init` writes, for files that Node runs as they are. */
@@ -21,7 +21,7 @@ export async function compile(
   placed: readonly PlacedBlock[],
   { directory }: Sandbox,
 ): Promise<ReadonlyMap<string, string>> {
-  const code = placed.filter(({ block }) => block.language !== 'sh')
+  const code = placed.filter(({ block }) => isCompiled(block))
   const [pages, programs] = [code.filter(isPage), code.filter((example) => !isPage(example))]
   const output = [
     await tsc(directory, 'tsconfig.node.json', FOR_NODE, programs),
@@ -40,6 +40,11 @@ export async function compile(
     errors.set(title, `${errors.get(title) ?? ''}${origin.block.page}:${line}: ${message}\n`)
   }
   return errors
+}
+
+/** Nobody compiles the JavaScript of a page: its bundler finds wrong imports. */
+export function isCompiled({ language, role }: Block): boolean {
+  return language !== 'sh' && !(language === 'js' && role === 'page')
 }
 
 function isPage({ block }: PlacedBlock): boolean {

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { blocksOfPage, pages, titleOf } from './blocks.ts'
-import { compile } from './compile.ts'
+import { compile, isCompiled } from './compile.ts'
 import { NOT_YET } from './not-yet.ts'
 import { runInNode } from './run-node.ts'
 import { Sandbox } from './sandbox.ts'
@@ -12,8 +12,10 @@ import { Sandbox } from './sandbox.ts'
 const blocks = pages()
   .filter((page) => !NOT_YET.includes(page))
   .flatMap(blocksOfPage)
-const compiled = blocks.filter(({ language }) => language !== 'sh')
+const compiled = blocks.filter(isCompiled)
 const run = blocks.filter(({ noRun }) => noRun === undefined)
+/** `test/browser/docs-pages.test.ts` runs the others. */
+const runInPrograms = run.filter(({ role }) => role !== 'page')
 const excused = blocks.filter(({ noRun }) => noRun !== undefined)
 
 let sandbox: Sandbox
@@ -42,10 +44,9 @@ describe('the code on the pages', () => {
 })
 
 describe('a reader', () => {
-  it.each(run.map((block) => ({ block, title: titleOf(block) })))(
+  it.each(runInPrograms.map((block) => ({ block, title: titleOf(block) })))(
     '$title runs as printed',
     async ({ block }) => {
-      if (block.role === 'page') throw new Error('blocks for pages cannot be run yet')
       await runInNode(await sandbox.place(block), sandbox)
     },
   )
