@@ -8,7 +8,7 @@ import { root } from '../../scripts/run-tool.ts'
 import { type LoadedExtension, loadExtension } from './loaded-extension.ts'
 
 const page = readFileSync(join(root, 'docs/coming-from-extension-storage.md'), 'utf8')
-const [, code = ''] = /^```ts moving\n([\s\S]*?)^```/m.exec(page) ?? []
+const [, code = ''] = /^```ts page\n([\s\S]*?)^```/m.exec(page) ?? []
 /** The page of the test has the exports of `holdfast/sync` as globals, and the worker its coordinator. */
 const functions = stripTypeScriptTypes(code.slice(code.indexOf('interface Found')))
 

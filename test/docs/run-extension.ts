@@ -14,6 +14,12 @@ const MANIFEST = {
   permissions: ['storage'],
   background: { service_worker: 'worker.js', type: 'module' },
 }
+/** The worker of an extension whose page is run, as docs/sync.md says. */
+const COORDINATOR = `
+import { chromeContext, createCoordinator } from 'holdfast/sync'
+
+createCoordinator(chromeContext())
+`
 /** Collects what a worker would print in its developer tools, before anything else runs. */
 const WATCH = `
 globalThis.problems = []
@@ -31,8 +37,9 @@ export function usesExtension(code: string): boolean {
 export async function runInExtension(placed: PlacedBlock): Promise<readonly string[]> {
   const isWorker = programOf(placed.block).includes('createCoordinator(')
   const { directory, file } = placed
-  const worker = isWorker ? await bundleWorker(directory, file) : new Map([['worker.js', '']])
-  const page = isWorker ? new Map() : await bundlePage(directory, file)
+  if (!isWorker) await writeFile(join(directory, 'coordinator.js'), COORDINATOR)
+  const worker = await bundleWorker(directory, isWorker ? file : 'coordinator.js')
+  const page = isWorker ? [] : await bundlePage(directory, file)
   await using folder = await writeExtension(new Map([...page, ...worker]))
   await using extension = await loadUnpacked(folder.path)
   if (isWorker) return await problemsOfWorker(extension)
