@@ -107,6 +107,28 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
+  it('is granted with a short wait also by a slow server', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const acquiring = lock.acquire({ wait: 10 })
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
+    await bed.clock.advance(900)
+    deliver()
+    expect(await acquiring).toBe(true)
+  })
+
+  it('is given back when the server answers a short wait after more than a second', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const acquiring = lock.acquire({ wait: 10 })
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
+    await bed.clock.advance(1001)
+    expect(await acquiring).toBe(false)
+    deliver()
+    await eventually(async () => expect(await holders()).toEqual([[]]))
+    expect(lock.state.held).toBe(false)
+  })
+
   it('is given up when the response to the request was lost', async () => {
     network.onResponse = (request) => {
       if (request === `POST ${LOCK}`) throw new TypeError('network error')

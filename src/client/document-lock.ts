@@ -85,7 +85,7 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
       if (isGranted) return true
       users.delete(own)
       // The call of another object waits on, but that object has given up.
-      if (users.size === 0 && view.state.phase === 'waiting') await room.release()
+      if (users.size === 0 && ['acquiring', 'waiting'].includes(view.state.phase)) await room.release()
       return false
     },
 

@@ -1,3 +1,4 @@
+import { FIRST_CALL_MS } from '../base/answer-within.ts'
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
@@ -104,9 +105,11 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       // One call waits for all. A shorter call joins it, a longer one replaces it.
       const isJoining = isWaiting && latest && latest.until >= until
       if (!isJoining) latest = { until, outcome: request(waitMs) }
-      const outcomes = [latest?.outcome ?? false]
-      if (waitMs > 0 && waitMs < Infinity) outcomes.push(pause(clock, waitMs, BACKGROUND).then(() => false))
-      return Promise.race(outcomes)
+      const outcome = latest?.outcome ?? false
+      if (!waitMs || waitMs === Infinity) return outcome
+      // The first request is on its way, and always has this long.
+      const limitMs = isWaiting ? waitMs : Math.max(waitMs, FIRST_CALL_MS)
+      return Promise.race([outcome, pause(clock, limitMs, BACKGROUND).then(() => false)])
     },
 
     async release() {

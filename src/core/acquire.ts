@@ -1,5 +1,5 @@
 import type { Stop } from '../base/abort.ts'
-import { answerWithin } from '../base/answer-within.ts'
+import { answerWithin, FIRST_CALL_MS } from '../base/answer-within.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -82,9 +82,10 @@ export async function acquire(
       const call = store.acquire(ask, stop)
       owing ||= !queued
       let outcome: Refusal | LeaseError
+      const patience = wait ? Math.max(left(), attempts > 1 ? 0 : FIRST_CALL_MS) : Infinity
       try {
         // A store that queues requests limits the time of those that it has sent.
-        const limit = Math.min(queued ? Infinity : callTimeout, wait ? left() : Infinity)
+        const limit = Math.min(queued ? Infinity : callTimeout, patience)
         const answer = await answerWithin(call, limit, context, resource, stop)
         stop.throwIfAborted()
         if (answer.granted) {
@@ -107,7 +108,7 @@ export async function acquire(
           queued && left() === 0
             ? new LeaseError(
                 'store-unavailable',
-                `the store is busy: not sent within ${Math.ceil(wait)} ms`,
+                `the store is busy: not sent within ${Math.ceil(patience)} ms`,
                 {
                   resource,
                 },

@@ -44,7 +44,7 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<Lease | null>
   /**
    * Several leases at once, all or none. They are acquired in sorted order, so that two callers never wait for each
-   * other. `wait` covers the whole call.
+   * other. `wait` covers the whole call. When it is used up, each name that is left is still asked for once.
    *
    * @example
    * await using both = await leases.acquireAll(['account:1', 'account:2'])

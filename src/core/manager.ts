@@ -1,5 +1,5 @@
 import { onAbort, Stop } from '../base/abort.ts'
-import { answerWithin } from '../base/answer-within.ts'
+import { answerWithin, FIRST_CALL_MS } from '../base/answer-within.ts'
 import { expectObject, hasMethods, refuseClient } from '../base/arguments.ts'
 import { suggestStore } from '../base/backend-of.ts'
 import { createChannel } from '../base/channel.ts'
@@ -140,7 +140,7 @@ export function createManager(
     underWay++
     try {
       stop.throwIfAborted()
-      const limit = Math.min(callTimeout, wait || Infinity)
+      const limit = Math.min(callTimeout, Math.max(wait || Infinity, FIRST_CALL_MS))
       const ready =
         context instanceof Promise ? await answerWithin(context, limit, { clock }, '', stop) : context
       return await work(ready, stop, started)

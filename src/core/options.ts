@@ -27,7 +27,10 @@ export interface LeaseOptions {
   readonly ttl?: Duration | undefined
   /** The time between renewals, or `false` for none. Default: a third of the TTL. */
   readonly heartbeat?: Duration | false | undefined
-  /** How long to wait for the lease; 0 asks once, `Infinity` never gives up. Default 10 s. */
+  /**
+   * How long to wait for the lease; 0 asks once, `Infinity` never gives up. The first call to the store has at least a
+   * second, or `callTimeout` if that is shorter. Default 10 s.
+   */
   readonly wait?: Duration | undefined
   /** Default: 50 ms, doubled up to 2 s, ± 20 %. */
   readonly retry?: Retry | undefined

@@ -1,4 +1,5 @@
 import { onAbort } from '../base/abort.ts'
+import { FIRST_CALL_MS } from '../base/answer-within.ts'
 import { expectOptions, expectSignal } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
@@ -12,7 +13,7 @@ import { answerOfJobs, type RunContext } from './run.ts'
 const POLL_BEHIND_PUSH_MS = 5000
 
 export interface WaitOptions {
-  /** How long to wait; `Infinity` never gives up. Default 60 s. */
+  /** How long to wait; 0 reads once, `Infinity` never gives up. The first read has at least a second. Default 60 s. */
   readonly timeout?: Duration | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -22,13 +23,13 @@ export async function waitForJob(
   id: string,
   options: WaitOptions,
 ): Promise<Job> {
-  const { jobs, clock, closing } = context
+  const { jobs, clock, callTimeout, closing } = context
   expectId(id)
   expectOptions(options, { timeout: 1, signal: 1 })
   const { timeout = 60_000, signal } = options
   const timeoutMs = timeout === Infinity ? timeout : expectDuration('timeout', timeout, 0)
   if (signal !== undefined) expectSignal('signal', signal)
-  const giveUpAt = clock.monotonic() + timeoutMs
+  const started = clock.monotonic()
   const wakeSignal = new WakeSignal(clock)
   const stop = new AbortController()
   const unfollow = [
@@ -38,20 +39,20 @@ export async function waitForJob(
     }),
   ]
   let unwatch: (() => void) | undefined
+  let isAnswered = false
   try {
     stop.signal.throwIfAborted()
     unwatch = jobs.watch?.(id, () => wakeSignal.wake())
     for (let tries = 1; ; tries++) {
       wakeSignal.reset()
-      const job = await read()
+      const job = await read(tries > 1 ? 0 : FIRST_CALL_MS)
       if (job?.finished) return job
-      const left = giveUpAt - clock.monotonic()
-      if (left <= 0)
+      const pauseMs = unwatch && job ? POLL_BEHIND_PUSH_MS : backoffMs(clock, tries)
+      await wakeSignal.sleep(Math.min(pauseMs, left()), stop.signal)
+      if (left() === 0)
         throw new LeaseError('lease-held', `job ${id} did not finish within ${timeoutMs} ms`, {
           resource: id,
         })
-      const pauseMs = unwatch && job ? POLL_BEHIND_PUSH_MS : backoffMs(clock, tries)
-      await wakeSignal.sleep(Math.min(pauseMs, left), stop.signal)
     }
   } finally {
     unwatch?.()
@@ -59,14 +60,22 @@ export async function waitForJob(
   }
 
   /** `undefined`: the store did not answer this time. */
-  async function read(): Promise<Job | undefined> {
+  async function read(atLeastMs: number): Promise<Job | undefined> {
+    const limit = timeoutMs ? Math.min(callTimeout, Math.max(left(), atLeastMs)) : callTimeout
     try {
-      const job = await answerOfJobs(context, jobs.read(id), stop.signal, id)
+      const job = await answerOfJobs({ ...context, callTimeout: limit }, jobs.read(id), stop.signal, id)
       if (!job) throw notFound(id)
+      isAnswered = true
       return job
     } catch (error) {
-      if (isRetryable(error) && clock.monotonic() < giveUpAt) return undefined
+      if (isRetryable(error) && (isAnswered || left() > 0)) return undefined
       throw error
     }
+  }
+
+  /** Less than a millisecond counts as zero: a timer that fired slightly early must not cause a useless read. */
+  function left(): number {
+    const rest = timeoutMs - (clock.monotonic() - started)
+    return rest < 1 ? 0 : rest
   }
 }

@@ -13,7 +13,7 @@ import { type Packed, pack } from './packed.ts'
 const budgets = [
   { part: 'holdfast', names: ['createLeases'], bytes: 7850, goal: 6500 },
   { part: 'holdfast/project', names: ['createProjectLocks'], bytes: 11_255, goal: 11_000 },
-  { part: 'holdfast/client', names: ['createDocumentLock'], bytes: 10_400, goal: 9000 },
+  { part: 'holdfast/client', names: ['createDocumentLock'], bytes: 10_425, goal: 9000 },
   { part: 'holdfast/sync', names: ['createSync', 'chromeContext'], bytes: 12_890, goal: 9000 },
 ]
 
