@@ -1,11 +1,18 @@
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type BlockFontOptions, setBlockFont } from './block-font.ts'
 import { launchChromium } from './chromium.ts'
 import { EditorWindow } from './editor-window.ts'
 import { GRACE_MS, type PagesServer, servePages, TTL_MS } from './pages-server.ts'
 import { accessibilityProblems, keepPictures } from './screens.ts'
 
 const ROOM = 'minutes'
+/** Fonts of users differ in the width of letters, and in how far they reach above and below the line. */
+const NARROW: BlockFontOptions = { latinWidth: 420 }
+const WIDE: BlockFontOptions = { latinWidth: 680, ascent: 1400, descent: 500 }
+const PHONE = { width: 360, height: 740 }
+const TABLET = { width: 768, height: 1024 }
+const DESKTOP = { width: 1280, height: 800 }
 const MINUTES = '# Minutes\n\n- **Mika** opens\n- Ken writes'
 
 /** Two people go through every state. Mika reads English on a wide, light screen, Ken Japanese on a dark phone. */
@@ -21,8 +28,8 @@ describe('every state of the editor, as two people see it', () => {
     ken = await EditorWindow.open(browser, server, ROOM, 'Ken', { lang: 'ja', theme: 'dark' })
     // A colour in the middle of its change has no contrast to judge.
     for (const { page } of [mika, ken]) await page.emulateMedia({ reducedMotion: 'reduce' })
-    await mika.page.setViewportSize({ width: 1280, height: 800 })
-    await ken.page.setViewportSize({ width: 360, height: 740 })
+    await mika.page.setViewportSize(DESKTOP)
+    await ken.page.setViewportSize(PHONE)
     top = { mika: await topOf(mika), ken: await topOf(ken) }
   })
   afterAll(async () => {
@@ -34,8 +41,30 @@ describe('every state of the editor, as two people see it', () => {
   let top: { readonly mika: number; readonly ken: number }
   let shown = ''
   let isMoved = false
-  const topOf = (window: EditorWindow) =>
-    window.page.locator('.paper').evaluate((paper) => Math.round(paper.getBoundingClientRect().top + scrollY))
+  const topOf = async ({ page }: EditorWindow) => {
+    await setBlockFont(page, NARROW)
+    return page.locator('.paper').evaluate((paper) => Math.round(paper.getBoundingClientRect().top + scrollY))
+  }
+
+  /** Of the banner, by the width of the screen. It is the same in every state, language and font. */
+  const heights = new Map<number, number>()
+  async function expectSameHeights({ page }: EditorWindow, who: string) {
+    const before = page.viewportSize() ?? DESKTOP
+    const measured = []
+    for (const size of [PHONE, TABLET, DESKTOP])
+      for (const font of [WIDE, NARROW]) {
+        await page.setViewportSize(size)
+        await setBlockFont(page, font)
+        const { height } = (await page.locator('.hf-banner').boundingBox()) ?? {}
+        measured.push({ width: size.width, height: height ?? 0, font })
+      }
+    await page.setViewportSize(before)
+    for (const { width, height, font } of measured) {
+      if (!heights.has(width)) heights.set(width, height)
+      const what = `${shown}: ${who}, a screen of ${width} px, letters of ${font.latinWidth}`
+      expect(height, what).toBe(heights.get(width))
+    }
+  }
 
   afterEach(async () => {
     for (const [name, window] of Object.entries({ mika, ken })) {
@@ -47,6 +76,8 @@ describe('every state of the editor, as two people see it', () => {
       expect(scrollWidth, `${shown}: ${name}`).toBeLessThanOrEqual(width)
       await keepPictures(window.page, `${shown}-${name}`)
     }
+    await expectSameHeights(mika, 'mika')
+    await expectSameHeights(ken, 'ken')
     if (!isMoved) expect({ mika: await topOf(mika), ken: await topOf(ken) }, shown).toEqual(top)
   })
 
@@ -252,7 +283,7 @@ describe('every state of the editor, as two people see it', () => {
     await ken.until('idle')
     mika.network.mend()
     mika = await mika.openAgain()
-    await mika.page.setViewportSize({ width: 1280, height: 800 })
+    await mika.page.setViewportSize(DESKTOP)
     await mika.untilStatus('kept')
     await mika.page.getByText('They are saved when you edit again.').waitFor()
     await mika.untilText('typed before the crash')
