@@ -1,42 +1,58 @@
 import type { LeaseRecord } from './records.ts'
 
 export type LeaseErrorCode =
-  /** An invalid option or argument. The message names it, the expected value and the received value. */
+  /** An option or argument is wrong. The message names it, the expected value and the received value. */
   | 'invalid-argument'
-  /** Another caller holds the resource, and the wait is over. `holder` says who. */
+  /**
+   * Another caller holds the resource, and the wait is over. `holder` says who (of several, the oldest; `holders` has
+   * all), unless the resource is reserved for the next waiter, or kept for `keptFor` milliseconds after its last
+   * lease.
+   */
   | 'lease-held'
-  /** The lease ended before it was released. */
+  /**
+   * The lease ended before it was released. `cause` is the last renewal that failed, or what `work` threw. The
+   * message says why: the last error of the client's connection, or that this process was busy or stopped.
+   */
   | 'lease-lost'
-  /** A guard rejected a write: a newer lease has written, or another lease has the same token. */
+  /** A guard, or a save of a document, was refused: a newer lease exists, or another lease has the same token. */
   | 'stale-token'
-  /** The caller's `signal` aborted. Its reason is the `cause`. */
+  /** Your `signal` aborted. `cause` is its reason. */
   | 'aborted'
-  /** The manager or the store was closed. */
+  /** The manager or the store was closed. Also the reason of a lease's `signal` then. */
   | 'closed'
-  /** The subject of the call does not exist, such as the job of a run. */
+  /** The subject of the call does not exist, such as a job or an entity. */
   | 'not-found'
-  /** The backend did not answer, or not in time. */
+  /**
+   * The backend did not answer, or not in time. `cause` is the last connection error of the client, such as
+   * `ECONNREFUSED`, and the message names it. It also says if the client has never connected.
+   */
   | 'store-unavailable'
   /** The backend refused, and a retry cannot help. */
   | 'store-failed'
-  /** The stored data has another format than this context, such as another schema version. */
+  /**
+   * The stored data has another format than this context expects, such as another option, number of shards or schema
+   * version.
+   */
   | 'other-format'
   | LockErrorCode
   | AutoSaveErrorCode
-  /** One attempt found the `.lock` of another tab. Appears only as the `cause` of a `LockError`. */
+  /** One attempt found the `.lock` of another tab. Appears only as a `cause`. */
   | 'fallback-conflict'
 
 /** Codes of `LockError`, the errors of the project lock. */
 export type LockErrorCode =
   /** The browser offers neither Web Locks nor a directory. */
   | 'web-lock-unsupported'
-  /** One attempt reached its time limit. Appears only as a `cause`. */
+  /** One attempt reached its limit of 10 s. Appears only as a `cause`. */
   | 'lock-timeout'
-  /** Every attempt failed. `cause` says which backend refused. */
+  /**
+   * Every attempt failed, or the directory may not be written. `cause` has the code `lock-timeout` (Web Lock) or
+   * `fallback-conflict` (file).
+   */
   | 'lock-unavailable'
   /** The lease ended because it could not be renewed. */
   | 'lock-renewal-failed'
-  /** The `.lock` could not be deleted. It expires with its TTL. */
+  /** The `.lock` could not be deleted. It expires with its TTL. Appears only in an event. */
   | 'lock-release-failed'
 
 /** Codes of `AutoSaveError`. */
@@ -59,7 +75,7 @@ export type AutoSaveErrorCode =
   | 'corrupt'
   /** The journal could not be read, or had no space. */
   | 'journal-failed'
-  /** A newer version of Holdfast has saved here. Nothing is replaced or removed. */
+  /** A newer version of Holdfast has saved here. Nothing is replaced or removed: update the page. */
   | 'other-format'
 
 export interface LeaseErrorDetails {

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
-import { type GivenSettings, SETTINGS, type SettingName, settingsOf } from './settings.ts'
+import { type GivenSettings, type SettingName, settingsOf } from './settings.ts'
 
 describe('the settings', () => {
   it('have defaults: 30 s to live, a heartbeat every 10', () => {
@@ -102,12 +100,4 @@ describe('the settings', () => {
     expect(mistakes).toThrow(/port.*\nttl.*\nchannelSecret/s)
     expect(mistakes).not.toThrow(/hush/)
   })
-})
-
-it('are listed in the docs, with their defaults and their help', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/server.md'), 'utf8')
-  const rows = Object.entries(SETTINGS).map(
-    ([name, { usual, help }]) => `| \`${name}\` | ${usual ? `\`${usual}\`` : 'none'} | ${help} |`,
-  )
-  expect(page).toContain(['| setting | default | |', '|---|---|---|', ...rows, ''].join('\n'))
 })

@@ -148,26 +148,37 @@ export interface WindowMetrics {
   /** ISO 8601. */
   readonly start: string
   readonly end: string
+  /** Records of the window. */
   readonly records: number
   /** Acquires that ended: with a grant, or without one for good. */
   readonly acquires: number
+  /** Attempts per acquire that ended. */
   readonly attempts_per_acquire: number | null
+  /** Share of the acquires that ended with a grant. */
   readonly success_rate: number | null
-  /** Share of the acquires that ended with `retryable=false`. */
+  /** Share of the acquires that ended with `retryable=false`. Errors of the executor do not count. */
   readonly retryable_false: number | null
+  /** Share of the acquires that ended on the fallback file. */
   readonly fallback_rate: number | null
+  /** Time from the call to the end of an acquire. */
   readonly wait_ms: Quantiles | null
+  /** Renewals, successful or not. */
   readonly heartbeats: number
+  /** Share of the renewals that succeeded. */
   readonly heartbeat_success: number | null
+  /** Rest of the TTL at a successful renewal. */
   readonly ttl_left_ms: Quantiles | null
+  /** Time from the request to release to its end. */
   readonly release_ms: Quantiles | null
+  /** Pauses before the next attempt. */
   readonly backoff_ms: Quantiles | null
-  /** `autosave.lock.warning`, by kind. */
+  /** Warnings by kind: `autosave.lock.warning`. */
   readonly warnings: Readonly<Record<WarningKind, number>>
-  /** `autosave.lock.readonly`: how often the read-only mode began and ended. */
+  /** Begins of the read-only mode: `autosave.lock.readonly`. */
   readonly readonly_entered: number
+  /** Ends of the read-only mode. */
   readonly readonly_returned: number
-  /** How many of the entries are not failures: another tab holds the lock, and this one waits for it. */
+  /** Those of `readonly_entered` that are not failures: another tab holds the lock, and this one waits for it. */
   readonly readonly_waiting: number
   /** Share of `readonly_chances` that ended in the read-only mode because of a failure. */
   readonly readonly_rate: number | null

@@ -17,7 +17,7 @@ export const RUN_OPTIONS: Options = {
     'the longest wait for the lease, and for a store that cannot be reached (default: no limit for the lease)',
     { setting: 'environment' },
   ),
-  'if-available': flag(`do not wait: exit with ${EXIT.held} if another holds the lease`),
+  'if-available': flag(`do not wait: exit with ${EXIT.held} if another caller holds the lease`),
   ttl: {
     ...settingOption('ttl'),
     help: `how long the lease outlives a holder that died (default ${SETTINGS.ttl.usual})`,
@@ -32,7 +32,7 @@ export const RUN_OPTIONS: Options = {
   ),
   'lock-delay': valueOption(
     '<duration>',
-    'how long the resource stays taken after the lease has expired; not after it was released',
+    'how long the resource stays taken after the lease has expired, such as after a crash; not after it was released',
   ),
   grace: valueOption('<duration>', 'the time between SIGTERM and SIGKILL (default: a sixth of the TTL)'),
   owner: valueOption('<name>', 'the name of the holder that others see (default user@host:pid)', {

@@ -20,7 +20,7 @@ const postgres: Open = async (address) => (await import('./postgres.ts')).openPo
 const etcd: Open = async (address) => (await import('./etcd.ts')).openEtcd(address)
 const http: Open = async (address) => (await import('./http.ts')).openHttp(new URL(address))
 
-const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
+export const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
   sqlite: async (address, options) => (await import('./local.ts')).openSqlite(address, options),
   file: async (address, options) => (await import('./local.ts')).openFile(address, options),
   redis,

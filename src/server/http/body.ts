@@ -32,7 +32,7 @@ export function refuseIfTooLarge(header: HeaderOf, limit: number): void {
 export function validated<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
-  code = 'invalid_body',
+  code: 'invalid_body' | 'invalid_query' = 'invalid_body',
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, value, { abortEarly: true })
   if (result.success) return result.output

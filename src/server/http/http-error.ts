@@ -1,19 +1,20 @@
 import { LeaseError } from '../../base/errors.ts'
 import type { Action } from '../identity.ts'
 import { Superseded, Withdrawn } from '../waiting-requests.ts'
+import type { HttpErrorCode, HttpStatusOf } from './error-codes.ts'
 
 /** A refusal, as the answer will say it. */
-export class HttpError extends Error {
+export class HttpError<Code extends HttpErrorCode = HttpErrorCode> extends Error {
   override readonly name = 'HttpError'
   readonly status: number
   /** Stable. The message is for people. */
-  readonly code: string
+  readonly code: Code
   readonly details: object
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
-    status: number,
-    code: string,
+    status: HttpStatusOf<Code>,
+    code: Code,
     message: string,
     more: { readonly details?: object; readonly headers?: Readonly<Record<string, string>> } = {},
   ) {
@@ -66,7 +67,7 @@ export function disconnected(): HttpError {
   return new HttpError(499, 'caller_gone', 'the client has disconnected')
 }
 
-function retryLater(code: string, message: string): HttpError {
+function retryLater(code: 'stopping' | 'store_unavailable', message: string): HttpError {
   return new HttpError(503, code, message, { headers: { 'Retry-After': '1' } })
 }
 

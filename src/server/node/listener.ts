@@ -8,6 +8,7 @@ import { LeaseError, messageOf } from '../../base/errors.ts'
 import { notify } from '../../base/notify.ts'
 import type { Settings } from '../../configuration/settings.ts'
 import type { LockServer } from '../create.ts'
+import type { HttpErrorCode } from '../http/error-codes.ts'
 import { errorFields, type Log } from '../log.ts'
 import { followCertificate, readCertificate } from './tls.ts'
 
@@ -106,7 +107,7 @@ export class Listener {
 function answerStarting(request: Request): Response {
   const isAlive = new URL(request.url).pathname === '/healthz'
   if (isAlive) return Response.json({ status: 'ok' })
-  const body = { error: 'starting', message: 'the server waits for its store' }
+  const body = { error: 'starting' satisfies HttpErrorCode, message: 'the server waits for its store' }
   return Response.json(body, { status: 503, headers: { 'Retry-After': '1' } })
 }
 

@@ -27,7 +27,11 @@ export function prometheusMeter(registry?: Registry): Meter {
     help: 'Always 1. The labels tell the version',
     labelNames: ['version', 'node_version'],
   }).set({ version: readVersion(), node_version: process.versions.node }, 1)
-  const requests = counter('http_requests', 'Requests answered', ['route', 'method', 'status'])
+  const requests = counter(
+    'http_requests',
+    'Requests answered, 404 and 405 too; the route of a 404 is none',
+    ['route', 'method', 'status'],
+  )
   const short = histogram(
     'http_request',
     'From a request to its answer, except requests that wait',

@@ -21,6 +21,7 @@ import {
   sweepQuery,
   toWire,
 } from '../../protocol/index.ts'
+import type { HttpErrorCode } from '../http/error-codes.ts'
 import { asHttpError, forbidden, HttpError } from '../http/http-error.ts'
 import { integer, text } from '../http/query.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
@@ -127,7 +128,12 @@ function resourceRoutes(service: Service): Route[] {
         if (!answer.granted) {
           return {
             status: 409,
-            body: { error: 'lease_held', message: refusalOf(answer), ...answer, ...holding(answer) },
+            body: {
+              error: 'lease_held' satisfies HttpErrorCode,
+              message: refusalOf(answer),
+              ...answer,
+              ...holding(answer),
+            },
           }
         }
         const { lease, replaced } = answer
@@ -163,7 +169,12 @@ async function renewLease({ store }: Service, ask: RenewAsk): Promise<Reply> {
   if (renewal.ok) return { body: { ok: true, lease: toWire(renewal.lease) } }
   return {
     status: 409,
-    body: { error: 'lease_lost', message: 'this id does not hold the lease', ok: false, ...holding(renewal) },
+    body: {
+      error: 'lease_lost' satisfies HttpErrorCode,
+      message: 'this id does not hold the lease',
+      ok: false,
+      ...holding(renewal),
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import {
   roomChannel,
 } from '../../protocol/index.ts'
 import { personOf, timesOf } from '../announcer.ts'
+import type { HttpErrorCode } from '../http/error-codes.ts'
 import { HttpError } from '../http/http-error.ts'
 import type { Reply } from '../http/route.ts'
 import type { LockClient, LockResult, UnlockResult } from '../locks.ts'
@@ -74,7 +75,7 @@ export class LockReplies {
 
   #refused({ holders: [holder], place }: LockResult & { granted: false }, subject: Subject): Reply {
     const body: AlreadyLocked = {
-      error: 'already_locked',
+      error: 'already_locked' satisfies HttpErrorCode,
       message: holder
         ? 'another client has locked this document'
         : 'the lock is reserved for the first waiter',
