@@ -67,7 +67,14 @@ export class TypeReader {
     const node = members.find((member) => member.type === 'MethodDefinition' && member.kind === 'constructor')
     const made = node?.type === 'MethodDefinition' ? this.#function(node.value, scope) : undefined
     const returns = this.#named(name, found)
-    return { kind: 'function', name, parameters: made?.parameters ?? [], rest: made?.rest ?? false, returns }
+    return {
+      kind: 'function',
+      name,
+      parameters: made?.parameters ?? [],
+      required: made?.required ?? 0,
+      rest: made?.rest ?? false,
+      returns,
+    }
   }
 
   #of(node: TSType, scope: Scope): Type {
@@ -146,6 +153,7 @@ export class TypeReader {
       kind: 'function',
       name: scope.place,
       parameters,
+      required: node.params.filter((pattern) => !isOptional(pattern)).length,
       rest: node.params.at(-1)?.type === 'RestElement',
       returns: returns ? this.#of(returns, { ...scope, place: `${scope.place}()` }) : OPAQUE,
     }
@@ -197,6 +205,7 @@ export class TypeReader {
           kind: 'function',
           name: `${scope.place}.${key}`,
           parameters: [],
+          required: 0,
           rest: false,
           returns: OPAQUE,
         }
@@ -227,6 +236,10 @@ function keyOf(key: PropertyKey): string {
   if (key.type === 'Identifier' || key.type === 'PrivateIdentifier') return key.name
   if (key.type === 'Literal') return String(key.value)
   return key.type === 'MemberExpression' && 'name' in key.property ? `[Symbol.${key.property.name}]` : '?'
+}
+
+function isOptional(pattern: ParamPattern): boolean {
+  return pattern.type === 'RestElement' || ('optional' in pattern && Boolean(pattern.optional))
 }
 
 function nameOf(pattern: ParamPattern): string | undefined {

@@ -22,6 +22,8 @@ export interface Entry {
 export interface Uses {
   /** `createLeases`, `Leases.acquire`. */
   readonly calls: ReadonlySet<string>
+  /** Those of the calls that have arguments which may be left out. */
+  readonly withDefaults: ReadonlySet<string>
   /** `LeaseOptions.ttl`. */
   readonly options: ReadonlySet<string>
 }
@@ -62,6 +64,7 @@ function givenBy({ entries, types }: Surface): ReadonlySet<string> {
 /** What the package gives is called, what it takes is filled in. A callback turns the direction. */
 class Walk implements Uses {
   readonly calls = new Set<string>()
+  readonly withDefaults = new Set<string>()
   readonly options = new Set<string>()
   readonly given = new Set<string>()
   readonly #types: Types
@@ -81,6 +84,7 @@ class Walk implements Uses {
         for (const member of Object.values(one.members)) this.received(member)
       } else if (one.kind === 'function') {
         this.calls.add(one.name)
+        if (one.required < one.parameters.length) this.withDefaults.add(one.name)
         for (const parameter of one.parameters) this.#passed(parameter)
         this.received(one.returns)
       }

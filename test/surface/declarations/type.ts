@@ -21,6 +21,8 @@ export interface FunctionType {
   /** Such as `Leases.acquire`. */
   readonly name: string
   readonly parameters: readonly Type[]
+  /** How many of them have to be passed. */
+  readonly required: number
   /** Whether the last parameter takes all further arguments. */
   readonly rest: boolean
   readonly returns: Type
