@@ -1,8 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { HANG_MS } from './test/hang-limit.ts'
+import { LongestFirst } from './test/longest-first.ts'
 
-/** Tests that start many processes of their own, each of which takes a core whenever it can. */
+/** Tests that start many processes of their own. */
 const WITH_PROCESSES = [
   ...testsIn('test/processes', 'test/cli'),
   'test/stores/*.torture.test.ts',
@@ -19,10 +21,13 @@ const REPLACING_MODULES = globSync(UNITS).filter((file) =>
   /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')),
 )
 
-/**
- * One project after the other (`groupOrder`), so that they do not starve each other. Most tests of stores wait for
- * servers and timers, so three files run at once. A browser keeps two cores busy by itself.
- */
+/** Files that compute keep a core busy each. */
+const COMPUTING = { maxWorkers: '100%', sequence: { groupOrder: 1 } }
+
+/** Files that wait for servers, timers, processes and browsers leave the cores idle, so more of them run at once. */
+const WAITING = { maxWorkers: Math.min(12, 3 * availableParallelism()), sequence: { groupOrder: 2 } }
+
+/** First the group that computes, which finds most mistakes in a minute, then the group that waits. */
 export const projects = [
   {
     name: 'unit',
@@ -31,60 +36,21 @@ export const projects = [
     // To load the modules again for each file takes longer than to run its tests.
     isolate: false,
     setupFiles: 'test/restored-globals.ts',
-    maxWorkers: '100%',
-    sequence: { groupOrder: 1 },
+    ...COMPUTING,
   },
-  {
-    name: 'unit-isolated',
-    include: REPLACING_MODULES,
-    maxWorkers: '100%',
-    sequence: { groupOrder: 1 },
-  },
-  {
-    name: 'package',
-    include: PACKING,
-    maxWorkers: '100%',
-    sequence: { groupOrder: 1 },
-  },
-  {
-    name: 'sim',
-    include: testsIn('test/sim'),
-    maxWorkers: '100%',
-    sequence: { groupOrder: 2 },
-  },
+  { name: 'unit-isolated', include: REPLACING_MODULES, ...COMPUTING },
+  { name: 'sim', include: testsIn('test/sim'), ...COMPUTING },
+  { name: 'package', include: PACKING, ...WAITING },
   {
     name: 'stores',
     include: testsIn('test/stores', 'test/services', 'test/server', 'test/telemetry'),
     exclude: WITH_PROCESSES,
-    maxWorkers: 3,
-    sequence: { groupOrder: 3 },
+    ...WAITING,
   },
-  {
-    name: 'processes',
-    include: WITH_PROCESSES,
-    maxWorkers: 2,
-    sequence: { groupOrder: 4 },
-  },
-  {
-    // Its largest file starts processes, servers and a browser, one after the other.
-    name: 'docs',
-    include: testsIn('test/docs'),
-    maxWorkers: 2,
-    sequence: { groupOrder: 5 },
-  },
-  {
-    name: 'browser',
-    include: testsIn('test/browser'),
-    maxWorkers: 1,
-    sequence: { groupOrder: 6 },
-  },
-  {
-    name: 'surface',
-    include: testsIn('test/surface'),
-    globalSetup: 'test/surface/install.ts',
-    maxWorkers: 2,
-    sequence: { groupOrder: 6 },
-  },
+  { name: 'processes', include: WITH_PROCESSES, ...WAITING },
+  { name: 'docs', include: testsIn('test/docs'), ...WAITING },
+  { name: 'browser', include: testsIn('test/browser'), ...WAITING },
+  { name: 'surface', include: testsIn('test/surface'), globalSetup: 'test/surface/install.ts', ...WAITING },
 ]
 
 function testsIn(...folders: string[]): string[] {
@@ -95,6 +61,7 @@ export default defineConfig({
   test: {
     // It starts the servers that the chosen test files name, once for all projects.
     globalSetup: 'test/services/global-setup.ts',
+    sequence: { sequencer: LongestFirst },
     projects: projects.map((project) => ({
       test: {
         ...project,
