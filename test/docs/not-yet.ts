@@ -2,7 +2,6 @@
 export const NOT_YET = [
   'README.md',
   'docs/cli.md',
-  'docs/guard.md',
   'docs/laravel.md',
   'docs/locks.md',
   'docs/operations.md',
