@@ -5,6 +5,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
+import { codeOf } from '../docs/blocks.ts'
 import { manifest } from './manifest.ts'
 import { type Packed, pack, run } from './packed.ts'
 import { paste, runServer } from './readme.ts'
@@ -39,10 +40,7 @@ export const error: LeaseError = new Refused('closed', String(codeOf(token)))
 createLeases(memoryStore(), { tll: '30s' })
 `
 
-const [, ownStore = ''] =
-  /^```ts your-own-transactions\n([\s\S]*?)^```/m.exec(
-    readFileSync(join(root, 'docs/stores/your-own.md'), 'utf8'),
-  ) ?? []
+const ownStore = codeOf('docs/stores/your-own.md', 'hand-made-store.ts')
 
 /** What a store author writes to test that store, with the runner of Node. */
 const OWN_SUITE = `

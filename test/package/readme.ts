@@ -1,23 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { root } from '../../scripts/run-tool.ts'
+import { codeOf } from '../docs/blocks.ts'
 
-/** The examples of the README that a reader can paste and run, by the names of their files. */
-export function readmeExamples(): ReadonlyMap<string, string> {
-  const text = readFileSync(join(root, 'README.md'), 'utf8')
-  const blocks = text.matchAll(/^```\w+ run (\S+)\n([\s\S]*?)^```/gm)
-  return new Map(Array.from(blocks, ([, file = '', code = '']) => [file, code]))
-}
-
-/** Pastes an example into its file of a project. */
+/** Pastes an example of the README into its file of a project. */
 export async function paste(project: string, file: string): Promise<string> {
-  const code = readmeExamples().get(file)
-  if (code === undefined) throw new Error(`the README has no example ${file}`)
   await mkdir(dirname(join(project, file)), { recursive: true })
-  await writeFile(join(project, file), code)
+  await writeFile(join(project, file), codeOf('README.md', file))
   return join(project, file)
 }
 

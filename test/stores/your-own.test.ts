@@ -1,11 +1,12 @@
 /** Follows docs/stores/your-own.md: the stores on that page must pass the suite that every store passes. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import type { Clock, LeaseStore } from '../../src/core/index.ts'
 import { describeStore, FakeClock } from '../../src/testing/index.ts'
+import { codeOf } from '../docs/blocks.ts'
 
 interface WithRegisters {
   readonly TinyDatabase: new (clock: Clock) => { isDown: boolean }
@@ -16,23 +17,21 @@ interface WithTransactions {
   handMadeStore(path: string, clock: Clock): LeaseStore
 }
 
-const page = readFileSync(join(root, 'docs/stores/your-own.md'), 'utf8')
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-your-own-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-/** The module that the page shows in the block of this name. */
-function moduleOf(block: string): Promise<unknown> {
-  const [, code = ''] = new RegExp(`^\`\`\`ts ${block}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(page) ?? []
-  const file = join(directory, `${block}.ts`)
-  const sources = code
+/** The module that the page shows as this file, with the source of the package. */
+function moduleOf(name: string): Promise<unknown> {
+  const file = join(directory, name)
+  const code = codeOf('docs/stores/your-own.md', name)
     .replaceAll(`'holdfast/store-kit'`, `'${root}/src/store-kit/index.ts'`)
     .replaceAll(`'holdfast'`, `'${root}/src/core/index.ts'`)
-  writeFileSync(file, sources)
+  writeFileSync(file, code)
   return import(file)
 }
 
-const { TinyDatabase, tinyStore } = (await moduleOf('your-own-store')) as WithRegisters
-const { handMadeStore } = (await moduleOf('your-own-transactions')) as WithTransactions
+const { TinyDatabase, tinyStore } = (await moduleOf('tiny-store.ts')) as WithRegisters
+const { handMadeStore } = (await moduleOf('hand-made-store.ts')) as WithTransactions
 
 describeStore('the store of docs/stores/your-own.md with compare and set', {
   runner: { describe, it },
