@@ -3,6 +3,9 @@ import { once } from 'node:events'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
 
+/** Less than Vitest allows a test, so that the failure shows what the program has printed. */
+const LIMIT_MS = 4 * HANG_MS
+
 /** A program of a reader. It has a process group of its own, so that what it has started ends with it. */
 export class Program {
   stdout = ''
@@ -52,7 +55,7 @@ export class Program {
     const limit = setTimeout(() => {
       hangs = true
       this.#killGroup()
-    }, HANG_MS)
+    }, LIMIT_MS)
     const closed = once(this.#child, 'close')
     const [code, signal] = await once(this.#child, 'exit')
     clearTimeout(limit)

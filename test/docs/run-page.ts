@@ -21,6 +21,7 @@ const SETTINGS = {
   rate: 0,
   logLevel: 'silent',
   leaseTokens: ['the-token-of-your-program'],
+  openLeases: true,
   acceptTelemetry: true,
 } as const
 
