@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { decodeSave, encodeSave, fileNameOf, idOfFileName, measure, piecesOf } from './save-file.ts'
 
 const ID = '2030-01-01T00:00:00.000Z'
@@ -17,7 +18,7 @@ describe('the file of a save', () => {
   })
 
   it('returns every value that JSON can represent', () => {
-    fc.assert(
+    checkProperty(
       fc.property(fc.jsonValue(), (value) => {
         expect(decodeSave(encodeSave(save(value)))).toEqual(save(value))
       }),
@@ -46,7 +47,7 @@ describe('the file of a save', () => {
   })
 
   it('is measured in bytes of UTF-8', () => {
-    fc.assert(
+    checkProperty(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const whole = text.toWellFormed()
         expect(measure(whole).bytes).toBe(new TextEncoder().encode(whole).length)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import type { Moment } from '../base/clock.ts'
 import { type Granted, type Held, hasPassed, hold, nextDue } from './state.ts'
 
@@ -17,7 +18,7 @@ const granted: fc.Arbitrary<Granted> = fc.record({
 
 describe('the time that a lease has left', () => {
   it('begins only with an answer that came in time', () => {
-    fc.assert(
+    checkProperty(
       fc.property(granted, (grant) => {
         const held = hold(grant)
         if (held) expect(hasPassed(held, grant.at)).toBe(false)
@@ -27,11 +28,11 @@ describe('the time that a lease has left', () => {
   })
 
   it('ends for good: no answer continues a lease that has ended', () => {
-    fc.assert(fc.property(granted, (grant) => hold(grant, null) === null))
+    checkProperty(fc.property(granted, (grant) => hold(grant, null) === null))
   })
 
   it('is moved by acknowledged requests only, each from its own send time, and never back', () => {
-    fc.assert(
+    checkProperty(
       fc.property(fc.array(granted), (grants) => {
         let held = hold(grantAt(0))
         for (const grant of grants) {
@@ -46,7 +47,7 @@ describe('the time that a lease has left', () => {
   })
 
   it('is over by the first answer after its deadline', () => {
-    fc.assert(
+    checkProperty(
       fc.property(granted, granted, (first, second) => {
         const held = hold(first)
         if (held && hasPassed(held, second.at)) expect(hold(second, held)).toBeNull()
@@ -69,7 +70,7 @@ describe('the time that a lease has left', () => {
   })
 
   it('always has a time at which it wants attention, unless it never ends', () => {
-    fc.assert(
+    checkProperty(
       fc.property(granted, granted, (first, second) => {
         const held = hold(second, hold(first))
         if (held) expect(nextDue(held)).toBeLessThanOrEqual(held.until.mono)

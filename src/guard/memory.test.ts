@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { LeaseError } from '../base/errors.ts'
 import { createLeases } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -46,7 +47,7 @@ describe('a guard in memory', () => {
 
   it('never accepts a token that is lower than an accepted one', () => {
     const tokens = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 })
-    fc.assert(
+    checkProperty(
       fc.property(tokens, (checked) => {
         const guard = memoryGuard()
         const accepted = checked.filter((token) => {

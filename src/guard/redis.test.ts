@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { redisGuard } from './index.ts'
 
 const client = { eval: async () => null }
@@ -15,7 +16,7 @@ describe('the fence of a key in Redis', () => {
   it('is in the slot of the key', () => {
     const keys = fc.string({ unit: fc.constantFrom('{', '}', 'a', 'b', ':', '界'), minLength: 1 })
     let guarded = 0
-    fc.assert(
+    checkProperty(
       fc.property(keys, (key) => {
         let fenceKey: string
         try {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
 import { nameOf, resourceOf } from './names.ts'
@@ -16,7 +17,7 @@ const name = fc.oneof(
 
 describe('the resource of a lock', () => {
   it('is a valid name in its final form, and its lease tells the name of the lock', async () => {
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(name, async (given) => {
         const { resource, metadata = null } = await resourceOf(given)
         expect(checkResource(resource)).toBe(resource)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import {
   type Change,
   decideAcquire,
@@ -59,7 +60,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 describe('in any order of calls, even if the clock steps back', () => {
   it('tokens rise, and one worker finishes, with the token of the latest grant', () => {
-    fc.assert(
+    checkProperty(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         let job = NEW
         let now = 1000

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import type { LeaseRecord, LeaseStore, StoreEvent } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock, settled } from '../testing/fake-clock.ts'
@@ -158,7 +159,7 @@ describe('the lease feed', () => {
 
 describe('the expiry queue', () => {
   it('returns each item once, at its last deadline, however often the deadline moved', () => {
-    fc.assert(
+    checkProperty(
       fc.property(fc.array(fc.tuple(fc.nat(100), fc.nat(100)), { maxLength: 60 }), (deadlines) => {
         const queue = new ExpiryQueue<{ deadline: number; over: boolean; taken: number }>()
         const items = deadlines.map(([first, more]) => {

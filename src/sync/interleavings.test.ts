@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { fakeExtension, type Item, type Surface } from '../../test/sync/fake-extension.ts'
 import { type Operation, violations } from '../../test/sync/history.ts'
 import { STORAGE_KEYS } from './index.ts'
@@ -29,7 +30,7 @@ type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
 describe('contexts that write, die, and receive messages late, twice or not at all', () => {
   it('agree with the storage and lose nothing, with the lock', async () => {
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(world, async (world) => {
         const { run, surfaces, stored, settings } = await play(world, true)
         expect(run.broken).toEqual([])
@@ -44,7 +45,7 @@ describe('contexts that write, die, and receive messages late, twice or not at a
   })
 
   it('agree with the storage, without the lock', async () => {
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(world, async (world) => {
         const { surfaces, stored } = await play(world, false)
         for (const surface of surfaces) expect(new Map(surface.state.entries)).toEqual(stored)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { linesOf, MINUTE, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { Analysis, type AnalysisOptions } from './analysis.ts'
 import { STREAMS, type TelemetryRecord } from './record.ts'
@@ -125,7 +126,7 @@ describe('an analysis', () => {
     const shuffled = records.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
     )
-    fc.assert(
+    checkProperty(
       fc.property(shuffled, ([list, other]) => {
         expect(resultOf(analysisOf(other, bounded))).toEqual(resultOf(analysisOf(list, bounded)))
       }),
@@ -133,7 +134,7 @@ describe('an analysis', () => {
   })
 
   it('merged from two halves equals the analysis of all records', () => {
-    fc.assert(
+    checkProperty(
       fc.property(records, records, (left, right) => {
         const merged = analysisOf(left, bounded)
         merged.merge(analysisOf(right, bounded))

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { logScale, type Plot, renderPlot, scaleFromZero, scaleToOne } from './plot.ts'
 
 const plot: Plot = {
@@ -38,7 +39,7 @@ describe('scales', () => {
   const positive = fc.double({ min: 1e-3, max: 1e7, noNaN: true })
 
   it('have few ticks, from bottom to top, and include every value', () => {
-    fc.assert(
+    checkProperty(
       fc.property(
         positive,
         fc.array(positive, { minLength: 1 }),

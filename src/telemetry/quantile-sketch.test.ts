@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../test/property.ts'
 import { QuantileSketch, RELATIVE_ERROR } from './quantile-sketch.ts'
 
 const QUANTILES = [0, 0.01, 0.5, 0.95, 0.99, 1]
@@ -7,7 +8,7 @@ const durations = fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { minLe
 
 describe('a quantile sketch', () => {
   it('has an error of at most 1 % of the exact quantile', () => {
-    fc.assert(
+    checkProperty(
       fc.property(durations, fc.constantFrom(...QUANTILES), (values, q) => {
         const exact = values.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(q * values.length)) - 1] ?? 0
         const error = Math.abs((sketchOf(values).quantile(q) ?? Number.NaN) - exact)
@@ -17,7 +18,7 @@ describe('a quantile sketch', () => {
   })
 
   it('merged from two parts equals the sketch of all values', () => {
-    fc.assert(
+    checkProperty(
       fc.property(durations, durations, (left, right) => {
         const merged = sketchOf(left)
         merged.merge(sketchOf(right))

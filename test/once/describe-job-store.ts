@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createOnce, type JobGrant, type JobStore, memoryJobs, type Outcome } from '../../src/once/index.ts'
+import { checkProperty } from '../property.ts'
 
 export interface JobStoreHarness {
   readonly jobs: JobStore
@@ -344,12 +345,14 @@ export function describeJobStore<H extends JobStoreHarness>(
     })
 
     test('random requests are answered as in memory', async ({ jobs, peer }) => {
-      for (const [number, steps] of fc.sample(STEPS, { numRuns: 20, seed: 1 }).entries()) {
+      let runs = 0
+      const property = fc.asyncProperty(STEPS, async (steps) => {
         const model = memoryJobs()
-        expect(await answersOf([jobs, peer], `job ${number}`, steps), JSON.stringify(steps)).toEqual(
+        expect(await answersOf([jobs, peer], `job ${++runs}`, steps)).toEqual(
           await answersOf([model, model], 'job', steps),
         )
-      }
+      })
+      await checkProperty(property, { numRuns: 20 })
     })
 
     if (!typedTime)

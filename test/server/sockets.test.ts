@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
 import { eventually } from '../eventually.ts'
+import { checkProperty } from '../property.ts'
 import { KEY } from './fake-socket.ts'
 import { openSocketServer, type SocketServer } from './socket-server.ts'
 
@@ -207,7 +208,7 @@ describe('a socket', () => {
 })
 
 it('whatever bytes arrive, the server still works', async () => {
-  await fc.assert(
+  await checkProperty(
     fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), async (chunks) => {
       const stream = connect(server.port, '127.0.0.1')
       stream.on('error', () => {})

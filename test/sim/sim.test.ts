@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../property.ts'
 import { simulate } from './simulation.ts'
 
 /** With `npm run sim -- --seeds 100000` for more. */
@@ -14,6 +16,14 @@ describe('leases in a simulated world of faults', () => {
       }
     })
   }
+
+  it('hold what is promised for seeds that were drawn', async () => {
+    const property = fc.asyncProperty(fc.nat(), async (seed) => {
+      const { violations } = await simulate(SEEDS + 1 + seed)
+      expect(violations, `replay: npm run sim -- --seed ${SEEDS + 1 + seed}`).toEqual([])
+    })
+    await checkProperty(property)
+  })
 
   it('replay exactly from their seed', async () => {
     const first = await simulate(7, { trace: true })

@@ -9,6 +9,7 @@ import { expect } from 'vitest'
 import type { LeaseRecord, LeaseStore } from '../../src/core/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { FakeClock } from '../../src/testing/index.ts'
+import { checkProperty } from '../property.ts'
 
 export interface Comparison {
   readonly runs: number
@@ -77,7 +78,7 @@ export async function expectSameAsMemory(comparison: Comparison): Promise<void> 
       else expect(actual.called).toEqual(expected.called)
     }
   })
-  await fc.assert(property, { numRuns: runs })
+  await checkProperty(property, { numRuns: runs })
 }
 
 function actionOf(comparison: Comparison) {

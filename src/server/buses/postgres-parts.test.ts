@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
 it('any text arrives, in parts that Postgres accepts and that differ from each other', () => {
@@ -9,7 +10,7 @@ it('any text arrives, in parts that Postgres accepts and that differ from each o
       .tuple(fc.string({ unit: 'binary', minLength: 1 }), fc.nat(20_000))
       .map(([unit, n]) => unit.repeat(n / unit.length)),
   )
-  fc.assert(
+  checkProperty(
     fc.property(text, (text) => {
       const notifications = partsOf('sender', 7, JSON.stringify(text))
       for (const notification of notifications) expect(Buffer.byteLength(notification)).toBeLessThan(8000)

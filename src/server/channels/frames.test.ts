@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { fakeSocket, KEY, SECRET } from '../../../test/server/fake-socket.ts'
 import { FakeClock, settled } from '../../testing/fake-clock.ts'
 import { memoryBus } from '../buses/memory.ts'
@@ -46,7 +47,7 @@ it('whatever a client sends gets a frame of the protocol or nothing, and the soc
     clientEvents: true,
     limits: { framesPerSecond: 1_000_000 },
   })
-  await fc.assert(
+  await checkProperty(
     fc.asyncProperty(fc.array(frame, { maxLength: 20 }), async (texts) => {
       const socket = fakeSocket(hub)
       for (const text of texts) socket.sayText(text)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { FakeClock, settled } from '../../testing/fake-clock.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 import { memoryBus } from '../buses/memory.ts'
@@ -143,7 +144,7 @@ const step = fc.oneof(
 )
 
 it('whatever messages were lost, all nodes and their sockets agree in the end', async () => {
-  await fc.assert(
+  await checkProperty(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
       clock = new FakeClock()
       bus = memoryBus()

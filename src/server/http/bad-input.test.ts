@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import {
   ADMIN_TOKEN,
   type Browser,
@@ -185,7 +186,7 @@ describe('bad input', () => {
       Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
     )
     const admin = bed.program(ADMIN_TOKEN)
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(
         fc.constantFrom(...operations),
         fc.string({ minLength: 1, unit: 'binary' }),
@@ -234,7 +235,7 @@ describe('the depth of JSON', () => {
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
     const texts = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a') })
     const values = fc.anything({ values: [texts], key: texts, maxDepth: 6 })
-    fc.assert(
+    checkProperty(
       fc.property(values, fc.nat(6), (value, max) => {
         expect(isDeeper(JSON.stringify(value), max)).toBe(depthOf(value) > max)
       }),

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { keyOf, resourceOf } from './names.ts'
 
 const resources = fc
@@ -8,11 +9,11 @@ const resources = fc
 
 describe('the file name of a resource', () => {
   it('has only characters that every file system supports, and leaves room for a suffix', () => {
-    fc.assert(fc.property(resources, (name) => /^[nh]-[a-z0-9_%-]{1,178}$/.test(keyOf(name))))
+    checkProperty(fc.property(resources, (name) => /^[nh]-[a-z0-9_%-]{1,178}$/.test(keyOf(name))))
   })
 
   it('differs from that of every other resource, even if case is ignored', () => {
-    fc.assert(
+    checkProperty(
       fc.property(
         resources,
         resources,
@@ -23,7 +24,7 @@ describe('the file name of a resource', () => {
   })
 
   it('contains the resource, unless that is too long', () => {
-    fc.assert(fc.property(resources, (name) => [name, null].includes(resourceOf(keyOf(name)))))
+    checkProperty(fc.property(resources, (name) => [name, null].includes(resourceOf(keyOf(name)))))
     expect(resourceOf(keyOf('invoice:42'))).toBe('invoice:42')
     expect(resourceOf(keyOf('x'.repeat(178)))).toBe('x'.repeat(178))
     expect(resourceOf(keyOf('x'.repeat(179)))).toBeNull()

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { idOf, nameOf } from './names.ts'
 
 describe('the id of a name', () => {
@@ -10,7 +11,7 @@ describe('the id of a name', () => {
 
   it('has no slash, and gives the name back', () => {
     const names = fc.string({ unit: fc.constantFrom('/', '~', '0', '1', '.', '_', 'é', '🔒'), minLength: 1 })
-    fc.assert(
+    checkProperty(
       fc.property(names, (name) => {
         expect(idOf(name)).not.toContain('/')
         expect(nameOf(idOf(name))).toBe(name)

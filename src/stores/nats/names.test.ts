@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { keyOf, nameOf } from './names.ts'
 
 describe('the key of a name', () => {
@@ -9,7 +10,7 @@ describe('the key of a name', () => {
   })
 
   it('has only characters that a bucket allows, and gives the name back', () => {
-    fc.assert(
+    checkProperty(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (name) => {
         expect(keyOf(name)).toMatch(/^lease\.[-=\w]+$/)
         expect(nameOf(keyOf(name))).toBe(name)

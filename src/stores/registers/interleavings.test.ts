@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { type Ask, LeaseError, type LeaseRecord, type LeaseStore } from '../../core/index.ts'
 import { liveRecords } from '../lease-row.ts'
@@ -44,7 +45,7 @@ describe('leases on registers, in any order of requests, answers and time', () =
       actors.length === 1
         ? fc.array(script(actors[0] ?? []), { minLength: 2, maxLength: 3 })
         : fc.tuple(...actors.map(script))
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(
         fc.scheduler(),
         scripts,

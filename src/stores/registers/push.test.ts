@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { Ask, LeaseStore, StoreEvent } from '../../core/index.ts'
@@ -252,7 +253,7 @@ describe('a holder', () => {
       changes: fc.array(change, { maxLength: 5 }),
       reports: fc.array(fc.nat(), { maxLength: 4 }),
     })
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(part, part, part, async (before, during, after) => {
         registers = new FakeRegisters()
         store = registers.store()

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { checkProperty } from '../../../test/property.ts'
 import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { type Ask, LeaseError, type LeaseRecord, type LeaseStore, type StoreEvent } from '../../core/index.ts'
 import { memoryStore } from '../memory.ts'
@@ -73,7 +74,7 @@ async function take(by: LeaseStore, next: Step): Promise<unknown> {
 describe('several leases in one register', () => {
   it('behave as those of the store in memory, whatever is called', async () => {
     const passing = fc.constantFrom(0, 0, 1, 49, 50, 99, 100, 101, 250)
-    await fc.assert(
+    await checkProperty(
       fc.asyncProperty(fc.array(fc.tuple(step, passing), { maxLength: 25 }), async (steps) => {
         const own = new FakeRegisters()
         const [tested, model] = [own.store(), memoryStore({ clock: own.clock })]

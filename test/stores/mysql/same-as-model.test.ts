@@ -12,6 +12,7 @@ import { migrateMysql } from '../../../src/stores/mysql/index.ts'
 import { namesOf } from '../../../src/stores/mysql/names.ts'
 import { type Queries, queriesOf } from '../../../src/stores/mysql/queries.ts'
 import type { Wake } from '../../../src/stores/mysql/rows.ts'
+import { checkProperty } from '../../property.ts'
 import { makeSteppedClock } from './stepped-clock.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env
@@ -87,7 +88,7 @@ it('gives the same answers, changes and wake-ups as the model', async () => {
       expect(await onTables(action, model.now, tokens)).toEqual(expected)
     }
   })
-  await fc.assert(property, { numRuns: 15 })
+  await checkProperty(property, { numRuns: 15 })
 })
 
 interface Outcome {

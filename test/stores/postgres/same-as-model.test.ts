@@ -21,6 +21,7 @@ import {
 import { migratePostgres } from '../../../src/stores/postgres/index.ts'
 import { namesOf } from '../../../src/stores/postgres/names.ts'
 import { type Queries, queriesOf, withShare } from '../../../src/stores/postgres/queries.ts'
+import { checkProperty } from '../../property.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 const SCHEMA = `model_${process.pid}`
@@ -115,7 +116,7 @@ it('gives the same answers, changes and wake-ups as the model', async () => {
     expect(await queries.read(['r'])).toEqual([model.live()])
     expect(await queries.waiting({ resources: ['r'], limit: 10 })).toEqual([model.queue()])
   })
-  await fc.assert(property, { numRuns: RUNS, endOnFailure: RUNS > 100 })
+  await checkProperty(property, { numRuns: RUNS, endOnFailure: RUNS > 100 })
 })
 
 interface Outcome {

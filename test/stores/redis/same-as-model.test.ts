@@ -20,6 +20,7 @@ import {
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { Keys, unpackChange } from '../../../src/stores/redis/layout.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
+import { checkProperty } from '../../property.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'
 import { timedClient } from './timed-client.ts'
 
@@ -98,7 +99,7 @@ it.each(Object.entries(cases))('Redis does the same as the model %s', async (_, 
       }
     },
   )
-  await fc.assert(property, { numRuns: RUNS, endOnFailure: true })
+  await checkProperty(property, { numRuns: RUNS, endOnFailure: true })
 })
 
 interface Outcome {
