@@ -74,6 +74,10 @@ describe('the blocks of a page', () => {
     },
   )
 
+  it('are refused if they do not end', () => {
+    expect(() => page('Text.', '```ts', 'a')).toThrow('docs/page.md:2: the block does not end')
+  })
+
   describe('with a preamble', () => {
     const SHOWN = ['```ts', '  const a = 1', 'const b = 2', '```']
 

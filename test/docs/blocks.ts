@@ -112,6 +112,7 @@ function fencesOf(page: string, text: string): Fence[] {
     const [, indent = '', info] = /^( *)```(.*)$/.exec(lines[index] ?? '') ?? []
     if (info !== undefined) {
       const end = lines.indexOf(`${indent}\`\`\``, index + 1)
+      if (end < 0) throw new Error(`${page}:${index + 1}: the block does not end`)
       const code = textOf(lines.slice(index + 1, end), indent)
       fences.push({ line: index + 1, info: info.trim(), code, ...(preamble !== undefined && { preamble }) })
       index = end

@@ -17,9 +17,12 @@ export interface RunningServer extends AsyncDisposable {
 
 /** Runs the server of the README, on any free port instead of 4321. */
 export async function runServer(project: string): Promise<RunningServer> {
-  const anyPort = join(import.meta.dirname, 'any-port.mjs')
+  const freePorts = join(import.meta.dirname, '../docs/ports.mjs')
   const file = await paste(project, 'server.mjs')
-  const child = spawn(process.execPath, ['--import', anyPort, file], { cwd: project })
+  const child = spawn(process.execPath, ['--import', freePorts, file], {
+    cwd: project,
+    env: { ...process.env, HOLDFAST_DOCS_PORTS: project },
+  })
   return { port: await portOf(child), [Symbol.asyncDispose]: () => stop(child) }
 }
 
