@@ -23,6 +23,8 @@ import { adopt, checkTicket, type LeaseTicket } from './ticket.ts'
 import type { LeaseWatch, WatchEvent } from './watch.ts'
 
 export type LeadOptions = Omit<LeaseOptions, 'wait'>
+/** `signal` aborts when the lease is lost, and when the `signal` of the options aborts. */
+export type Work<T> = (lease: Lease, signal: AbortSignal) => T | PromiseLike<T>
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
 
 export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDisposable {
@@ -33,11 +35,7 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
    * @example
    * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
    */
-  withLease<T>(
-    resource: string,
-    work: (lease: Lease) => T | PromiseLike<T>,
-    options?: LeaseOptions,
-  ): Promise<T>
+  withLease<T>(resource: string, work: Work<T>, options?: LeaseOptions): Promise<T>
   /** Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant. */
   acquire(resource: string, options?: LeaseOptions): Promise<Lease>
   /** One attempt; `null` if another caller holds it. */
@@ -52,13 +50,14 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
   acquireAll(resources: readonly string[], options?: LeaseOptions): Promise<LeaseGroup>
   /**
    * Leader election: waits in the queue without a time limit, and runs `work` while it holds the lease. After a loss it
-   * waits again and runs `work` again. Resolves with what `work` returns. Rejects when `work` throws, or when `signal`
-   * aborts: at once while it waits, and otherwise when `work` has ended, because until then it holds the lease.
+   * waits again and runs `work` again. Resolves with what `work` returns, and rejects when `work` throws. When the
+   * `signal` of the options aborts, it resolves with `undefined`: at once while it waits, and otherwise when `work` has
+   * ended and the lease is released.
    *
    * @example
-   * await leases.lead('scheduler', async (lease) => runSchedule(lease.signal), { signal })
+   * await leases.lead('scheduler', async (lease, signal) => runSchedule(signal), { signal })
    */
-  lead<T>(resource: string, work: (lease: Lease) => T | PromiseLike<T>, options?: LeadOptions): Promise<T>
+  lead<T>(resource: string, work: Work<T>, options?: LeadOptions): Promise<T | undefined>
   /** The live lease of a resource, whoever holds it. Of several, the oldest. */
   inspect(resource: string): Promise<LeaseRecord | null>
   /** All live leases of a resource, oldest first. */
@@ -128,7 +127,7 @@ export function createLeases(
       const lease = await leases.acquire(resource, callOptions)
       let result: Awaited<ReturnType<typeof work>>
       try {
-        result = await work(lease)
+        result = await work(lease, signalOf(lease, callOptions))
       } catch (cause) {
         await lease[Symbol.asyncDispose]()
         const { aborted, reason } = lease.signal
@@ -150,14 +149,18 @@ export function createLeases(
     async lead(resource, work, callOptions) {
       expectFunction('work', work)
       expectOneAttempt(callOptions)
+      check(resource, callOptions)
+      const stop = callOptions?.signal
       for (;;) {
-        // Rejects if the caller's signal has aborted meanwhile.
-        const lease = await leases.acquire(resource, { ...callOptions, wait: Infinity })
+        const lease = await leases.acquire(resource, { ...callOptions, wait: Infinity }).catch((error) => {
+          if (!stop?.aborted) throw error
+        })
+        if (!lease) return
         try {
-          const result = await work(lease)
-          if (!callOptions?.signal?.aborted && !lease.signal.aborted) return result
+          const result = await work(lease, signalOf(lease, callOptions))
+          if (!stop?.aborted && !lease.signal.aborted) return result
         } catch (error) {
-          if (!lease.signal.aborted) throw error
+          if (!lease.signal.aborted && !(stop?.aborted && isAbort(error, stop))) throw error
         } finally {
           await lease[Symbol.asyncDispose]()
         }
@@ -242,6 +245,16 @@ export function createLeases(
       return answer
     })
   }
+}
+
+function signalOf(lease: Lease, { signal }: LeaseOptions = {}): AbortSignal {
+  return signal ? AbortSignal.any([signal, lease.signal]) : lease.signal
+}
+
+/** Whether the work threw because it was told to stop. */
+function isAbort(error: unknown, { reason }: AbortSignal): boolean {
+  const { name, code } = Object(error) as Partial<LeaseError>
+  return error === reason || name === 'AbortError' || code === 'aborted'
 }
 
 /** A store answers with pages of at most so many leases. */

@@ -1,7 +1,7 @@
 import { expectFunction } from '../base/arguments.ts'
 import { aroundCalls } from '../base/around-calls.ts'
 import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
-import type { Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases } from '../core/index.ts'
+import type { Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases, Work } from '../core/index.ts'
 
 export interface TracingOptions {
   /** Whether spans contain the names of resources and jobs. Default true. */
@@ -119,12 +119,13 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     async adopt(ticket, options) {
       return held(await leases.adopt(ticket, options))
     },
-    async withLease<T>(resource: string, work: (lease: Lease) => T | PromiseLike<T>, options?: LeaseOptions) {
+    async withLease<T>(resource: string, work: Work<T>, options?: LeaseOptions) {
       expectFunction('work', work)
       const lease = await tracer.inSpan(openWait(resource), () => leases.acquire(resource, options))
       let result: T
       try {
-        result = await hold(lease).run(() => work(lease))
+        const signal = AbortSignal.any([lease.signal, ...(options?.signal ? [options.signal] : [])])
+        result = await hold(lease).run(() => work(lease, signal))
       } finally {
         await lease[Symbol.asyncDispose]()
       }

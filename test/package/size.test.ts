@@ -11,7 +11,7 @@ import { type Packed, pack } from './packed.ts'
  * `goal` is what a part should weigh: it weighs more now, and may not get heavier.
  */
 const budgets = [
-  { part: 'holdfast', names: ['createLeases'], bytes: 7850, goal: 6500 },
+  { part: 'holdfast', names: ['createLeases'], bytes: 7935, goal: 6500 },
   { part: 'holdfast/project', names: ['createProjectLocks'], bytes: 11_255, goal: 11_000 },
   { part: 'holdfast/client', names: ['createDocumentLock'], bytes: 10_425, goal: 9000 },
   { part: 'holdfast/sync', names: ['createSync', 'chromeContext'], bytes: 12_890, goal: 9000 },

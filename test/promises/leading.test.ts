@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { type Lease, LeaseError } from '../../src/core/index.ts'
+import { aborted } from '../aborted.ts'
 import { setUp } from './set-up.ts'
 
 describe('a leader', () => {
@@ -40,30 +42,101 @@ describe('a leader', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('stops waiting when the signal aborts', async () => {
-    const { clock, leases, another } = setUp()
-    await another().acquire('r', { ttl: '1h' })
+  it('resolves at once when the signal aborts while it waits', async () => {
+    const { clock, leases, store, another } = setUp()
+    const holder = await another().acquire('r', { ttl: '1h' })
     const stop = new AbortController()
-    const leading = leases.lead('r', () => {}, { signal: stop.signal }).catch((error) => error)
+    const leading = leases.lead('r', () => 'led', { signal: stop.signal })
     await clock.advance(10)
     stop.abort('enough')
+    expect(await leading).toBeUndefined()
     await clock.advance(10)
-    expect(await leading).toMatchObject({ code: 'aborted', cause: 'enough' })
+    await holder.release()
+    expect(await store.read(['r'])).toEqual([[]])
+  })
+
+  it('resolves at once when the signal has aborted before', async () => {
+    const { leases, store } = setUp()
+    expect(await leases.lead('r', () => 'led', { signal: AbortSignal.abort() })).toBeUndefined()
+    expect(await store.read(['r'])).toEqual([[]])
   })
 
   it('holds the lease until the work has ended, though the signal has aborted', async () => {
     const { clock, leases, store } = setUp()
     const stop = new AbortController()
-    const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
-    const leading = leases.lead('r', () => finished, { signal: stop.signal }).catch((error) => error)
+    const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
+    const leading = leases.lead('r', () => finished, { signal: stop.signal })
     await clock.advance(10)
     stop.abort('enough')
     await clock.advance(60_000)
     expect(await store.read(['r'])).toMatchObject([[{ owner: 'me' }]])
-    finish()
-    await clock.advance(10)
-    expect(await leading).toMatchObject({ code: 'aborted', cause: 'enough' })
+    finish('led')
+    expect(await leading).toBeUndefined()
     expect(await store.read(['r'])).toEqual([[]])
+  })
+
+  it('resolves also when the manager is closed in the same moment', async () => {
+    const { clock, leases } = setUp()
+    const stop = new AbortController()
+    const leading = leases.lead('r', (_, signal) => aborted(signal), { signal: stop.signal })
+    await clock.advance(10)
+    stop.abort()
+    await leases.close()
+    expect(await leading).toBeUndefined()
+  })
+
+  it.each<[string, (signal: AbortSignal) => unknown]>([
+    ['the reason of the signal', (signal) => signal.reason],
+    ['an AbortError', () => new DOMException('stopped', 'AbortError')],
+    ['an error of a lease that it waited for', () => new LeaseError('aborted', 'the wait was aborted')],
+  ])('ends cleanly when the work throws %s because the signal has aborted', async (_, errorOf) => {
+    const { clock, leases, store } = setUp()
+    const stop = new AbortController()
+    const work = async (_: Lease, signal: AbortSignal) => {
+      await aborted(signal)
+      throw errorOf(signal)
+    }
+    const leading = leases.lead('r', work, { signal: stop.signal })
+    await clock.advance(10)
+    stop.abort(new Error('enough'))
+    expect(await leading).toBeUndefined()
+    expect(await store.read(['r'])).toEqual([[]])
+  })
+
+  it('rejects when the work fails in another way after the signal has aborted', async () => {
+    const { clock, leases } = setUp()
+    const stop = new AbortController()
+    const work = async (_: Lease, signal: AbortSignal) => {
+      await aborted(signal)
+      throw new Error('the disk is full')
+    }
+    const leading = leases.lead('r', work, { signal: stop.signal }).catch((error) => error.message)
+    await clock.advance(10)
+    stop.abort()
+    expect(await leading).toBe('the disk is full')
+  })
+
+  it('rejects with an AbortError of the work if nobody has aborted', async () => {
+    const { leases } = setUp()
+    const failure = new DOMException('its own limit', 'AbortError')
+    const leading = leases.lead('r', () => Promise.reject(failure), { signal: new AbortController().signal })
+    await expect(leading).rejects.toBe(failure)
+  })
+
+  it('gives the work a signal that aborts with the loss', async () => {
+    const { clock, leases, store } = setUp()
+    const reasons: unknown[] = []
+    const work = async (lease: Lease, signal: AbortSignal) => {
+      if (reasons.length === 0) await store.release({ resource: 'r', token: lease.token })
+      else return 'again'
+      await aborted(signal)
+      reasons.push(signal.reason)
+      return 'too early'
+    }
+    const leading = leases.lead('r', work, { signal: new AbortController().signal })
+    await clock.advance(10)
+    expect(await leading).toBe('again')
+    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
   })
 
   it('rejects with closed when the manager is closed', async () => {
@@ -74,6 +147,12 @@ describe('a leader', () => {
     await clock.advance(10)
     await leases.close()
     expect(await leading).toMatchObject({ code: 'closed' })
+  })
+
+  it('refuses a wrong option also if the signal has aborted', async () => {
+    const { leases } = setUp()
+    const leading = leases.lead('r', () => {}, { ttl: 1, signal: AbortSignal.abort() })
+    await expect(leading).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 
   it('has no wait of its own', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { aborted } from '../aborted.ts'
 import { setUp } from './set-up.ts'
 
 describe('withLease and await using', () => {
@@ -11,6 +12,25 @@ describe('withLease and await using', () => {
     })
     await expect(failing).rejects.toThrow('the work failed')
     expect(await store.read(['r'])).toEqual([[]])
+  })
+
+  it('give the work a signal that aborts with the loss and with the signal of the caller', async () => {
+    const { clock, leases, store } = setUp()
+    const stop = new AbortController()
+    const stopped = leases.withLease('r', (_, signal) => aborted(signal).then(() => signal.reason), {
+      signal: stop.signal,
+    })
+    await clock.advance(0)
+    stop.abort('enough')
+    expect(await stopped).toBe('enough')
+    const reasons: unknown[] = []
+    const lost = leases.withLease('r', async (lease, signal) => {
+      await store.release({ resource: 'r', token: lease.token })
+      await aborted(signal)
+      reasons.push(signal.reason)
+    })
+    await expect(lost).rejects.toMatchObject({ code: 'lease-lost' })
+    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
   })
 
   it('rejects with lease-lost when the lease was lost before the work had ended', async () => {
