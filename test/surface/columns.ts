@@ -19,37 +19,42 @@ export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
   'holdfast/nats': ['nats'],
   'holdfast/firestore': ['firestore'],
   'holdfast/http': ['http'],
+  'holdfast/locks': BACKENDS,
+  'holdfast/guard': ['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd'],
+  'holdfast/once': [
+    ...['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'firestore'],
+  ] as BackendName[],
 }
 
 /** Entries without cases. The list becomes empty; a new entry belongs into `COLUMNS`. */
-export const NOT_YET = [
-  ...['holdfast/web', 'holdfast/locks', 'holdfast/store-kit', 'holdfast/project', 'holdfast/worker-clock'],
+export const NOT_YET: readonly string[] = [
+  ...['holdfast/web', 'holdfast/store-kit', 'holdfast/project', 'holdfast/worker-clock', 'holdfast/autosave'],
+  ...['holdfast/telemetry', 'holdfast/telemetry/node', 'holdfast/sync', 'holdfast/server'],
   ...[
-    'holdfast/autosave',
-    'holdfast/guard',
-    'holdfast/once',
-    'holdfast/telemetry',
-    'holdfast/telemetry/node',
-  ],
-  ...[
-    'holdfast/sync',
-    'holdfast/server',
     'holdfast/server/node',
     'holdfast/testing',
     'holdfast/testing/node',
+    'holdfast/client',
+    'holdfast/react',
   ],
-  ...['holdfast/client', 'holdfast/react'],
-] as readonly string[]
+]
+
+/** Functions that are not named after the backends on which they are used. */
+const ONLY: Readonly<Record<string, readonly BackendName[]>> = {
+  createAnalysisRepo: ['firestore'],
+  oidcAuthorize: ['memory'],
+  guardTable: ['sqlite', 'pg', 'postgres-js'],
+  fenceAllows: ['pg'],
+  expectWritten: ['pg'],
+}
 
 const CLIENTS: Readonly<Record<string, readonly BackendName[]>> = {
   redis: ['ioredis', 'node-redis'],
   postgres: ['pg', 'postgres-js'],
 }
 
-/** Whether a call or an option is used on a backend: `redisGuard` and `RedisGuard.set` on Redis, others on all. */
-export function belongsTo(name: string, backend: BackendName): boolean {
-  const named = /^(memory|sqlite|postgres|redis|mysql|nats|firestore|etcd)(?=[A-Z.])/i
-    .exec(name)?.[1]
-    ?.toLowerCase()
-  return named === undefined || (CLIENTS[named] ?? [named]).includes(backend)
+/** Whether an exported function is used on a backend: `redisGuard` on Redis, `createOnce` on all. */
+export function belongsTo(value: string, backend: BackendName): boolean {
+  const named = /^(memory|sqlite|postgres|redis|mysql|nats|firestore|etcd)(?=[A-Z])/.exec(value)?.[1]
+  return (ONLY[value] ?? CLIENTS[named ?? ''] ?? [named ?? backend]).includes(backend)
 }

@@ -54,15 +54,14 @@ export class Recorder implements Usage {
   }
 
   #proxy(value: object, type: Type): object {
-    const called = this.#functionIn(type)
-    if (typeof value === 'function' && !called) return value
-    const proxy =
-      typeof value === 'function' && called ? this.#function(value, called) : this.#object(value, type)
+    const called = this.#functionsIn(type)
+    if (typeof value === 'function' && called.length === 0) return value
+    const proxy = typeof value === 'function' ? this.#function(value, called) : this.#object(value, type)
     this.#originals.set(proxy, value)
     return proxy
   }
 
-  #function(original: AnyFunction, type: FunctionType): object {
+  #function(original: AnyFunction, type: readonly FunctionType[]): object {
     return new Proxy(original, {
       apply: (_, receiver, args) =>
         this.#call(type, args, (taken) => Reflect.apply(original, this.#unwrap(receiver), taken)),
@@ -71,7 +70,7 @@ export class Recorder implements Usage {
   }
 
   /** A plain function, because `await using` of V8 refuses a method that is a proxy. */
-  #method(original: AnyFunction, type: FunctionType, self: object): AnyFunction {
+  #method(original: AnyFunction, type: readonly FunctionType[], self: object): AnyFunction {
     return (...args: unknown[]) => this.#call(type, args, (taken) => Reflect.apply(original, self, taken))
   }
 
@@ -80,17 +79,17 @@ export class Recorder implements Usage {
     const members = this.#membersOf(type)
     const methods = new Map<PropertyKey, unknown>()
     for (const [key, member] of members) {
-      const method = this.#functionIn(member)
+      const [method] = this.#functionsIn(member)
       if (method && !(key in original)) this.#noteAbsent(method)
     }
     return new Proxy(Object.create(Object.getPrototypeOf(original)), {
       get: (_, key) => {
         const value = Reflect.get(original, key, original)
         const member = members.get(key) ?? OPAQUE
-        const called = this.#functionIn(member)
+        const called = this.#functionsIn(member)
         if (typeof value !== 'function') return this.give(value, member)
         if (!methods.has(key))
-          methods.set(key, called ? this.#method(value, called, original) : value.bind(original))
+          methods.set(key, called.length > 0 ? this.#method(value, called, original) : value.bind(original))
         return methods.get(key)
       },
       set: (_, key, value) => Reflect.set(original, key, value, original),
@@ -103,16 +102,23 @@ export class Recorder implements Usage {
     })
   }
 
-  /** What only this method takes is absent with it. */
+  /** What only this method takes and returns is absent with it. */
   #noteAbsent(method: FunctionType): void {
     this.absent.add(method.name)
+    for (const returned of this.#functionsIn(method.returns)) this.absent.add(returned.name)
     for (const parameter of method.parameters.slice(0, method.required))
       for (const one of alternatives(parameter, this.#types))
         if (one.kind === 'object')
           for (const key of Object.keys(one.members)) this.absent.add(`${one.name}.${key}`)
   }
 
-  #call(type: FunctionType, args: readonly unknown[], call: (args: unknown[]) => unknown): unknown {
+  #call(
+    overloads: readonly FunctionType[],
+    args: readonly unknown[],
+    call: (args: unknown[]) => unknown,
+  ): unknown {
+    const type = overloads.find((one) => this.#fits(one, args)) ?? overloads[0]
+    if (!type) return call([...args])
     const passed = new Set<string>()
     const taken = args.map((arg, index) => this.#take(arg, parameterOf(type, index), passed))
     const succeeded = () => {
@@ -159,7 +165,7 @@ export class Recorder implements Usage {
   }
 
   #takeFunction(original: AnyFunction, type: Type): AnyFunction {
-    const called = this.#functionIn(type)
+    const [called] = this.#functionsIn(type)
     if (!called || isClass(original)) return original
     const known = this.#callbacks.get(original)
     if (known) return known
@@ -182,8 +188,16 @@ export class Recorder implements Usage {
     )[0]
   }
 
-  #functionIn(type: Type): FunctionType | undefined {
-    return alternatives(type, this.#types).find((one) => one.kind === 'function')
+  #functionsIn(type: Type): FunctionType[] {
+    return alternatives(type, this.#types).filter((one) => one.kind === 'function')
+  }
+
+  /** Whether callbacks are where this overload has callbacks. */
+  #fits(type: FunctionType, args: readonly unknown[]): boolean {
+    return args.every((arg, index) => {
+      const isCallback = this.#functionsIn(parameterOf(type, index)).length > 0
+      return (typeof arg === 'function' && !this.#originals.has(arg)) === isCallback || arg === undefined
+    })
   }
 
   #membersOf(type: Type): Map<PropertyKey, Type> {

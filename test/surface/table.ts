@@ -1,5 +1,5 @@
 import { BACKENDS, type BackendName, belongsTo, COLUMNS } from './columns.ts'
-import { type Surface, type Uses, usesOf } from './declarations/surface.ts'
+import { type Entry, type Surface, type Uses, usesOf } from './declarations/surface.ts'
 import type { Result } from './run-cases.ts'
 
 type Results = ReadonlyMap<BackendName, Result>
@@ -8,57 +8,59 @@ type Results = ReadonlyMap<BackendName, Result>
 export function missingIn(specifier: string, surface: Surface, results: Results): string[] {
   const entry = surface.entries.find((one) => one.specifier === specifier)
   if (!entry) return [`${specifier} is not exported`]
-  const uses = usesOf(entry, surface)
   return (COLUMNS[specifier] ?? []).flatMap((backend) => {
     const result = results.get(backend)
-    const calls = [...uses.calls].flatMap((name) => problemsOf(name, uses, backend, result))
-    const options = [...uses.options].filter((name) => isMissing(name, result?.options, backend, result))
+    if (!result) return [`no case ran on ${backend}`]
+    const uses = usesOn(entry, surface, backend)
+    const calls = [...uses.calls].flatMap((name) => problemsOf(name, uses, result))
+    const options = [...uses.options].filter((name) => isMissing(name, result.options, result))
     return [...calls, ...options].map((name) => `${name} is not used on ${backend}`)
   })
 }
 
 /** A row for each function and method, a column for each backend: used, not there, or missing. */
 export function tableOf(surface: Surface, results: Results): string[] {
-  const width = 46
-  const head = ['function'.padEnd(width), ...BACKENDS].join(' ')
-  const seen = new Set<string>()
-  const lines = surface.entries.flatMap((entry) => {
-    const uses = usesOf(entry, surface)
-    const names = [...uses.calls].filter((name) => !seen.has(name))
-    for (const name of names) seen.add(name)
-    if (!COLUMNS[entry.specifier]) return []
-    const rows = names.map((name) => {
-      const cells = BACKENDS.map((backend) =>
-        cellOf(name, uses, surface, backend, results).padEnd(backend.length),
-      )
-      return [`  ${name}`.padEnd(width), ...cells].join(' ')
-    })
-    return rows.length > 0 ? [entry.specifier, ...rows] : []
-  })
-  return [head, ...lines, '', '✓ used, also with default options   – not on this backend   ✗ missing']
-}
-
-function cellOf(name: string, uses: Uses, surface: Surface, backend: BackendName, results: Results): string {
-  const applies = surface.entries.some(
-    (entry) => COLUMNS[entry.specifier]?.includes(backend) && usesOf(entry, surface).calls.has(name),
+  const rows = new Map<string, Map<BackendName, string>>()
+  const headings = new Map<string, string>()
+  for (const entry of surface.entries)
+    for (const backend of COLUMNS[entry.specifier] ?? []) {
+      const uses = usesOn(entry, surface, backend)
+      for (const name of uses.calls) {
+        if (!headings.has(name)) headings.set(name, entry.specifier)
+        const row = rows.get(name) ?? new Map<BackendName, string>()
+        rows.set(name, row.set(backend, cellOf(name, uses, results.get(backend))))
+      }
+    }
+  const width = Math.max(...Array.from(rows.keys(), (name) => name.length)) + 3
+  const lines = Array.from(Map.groupBy(rows, ([name]) => headings.get(name) ?? '')).flatMap(
+    ([specifier, group]) => [
+      specifier,
+      ...group.map(([name, row]) => {
+        const cells = BACKENDS.map((backend) => (row.get(backend) ?? '–').padEnd(backend.length))
+        return [`  ${name}`.padEnd(width), ...cells].join(' ')
+      }),
+    ],
   )
-  const result = results.get(backend)
-  if (!applies || !belongsTo(name, backend)) return '–'
-  if (!result?.calls.includes(name) && result?.absent.includes(name)) return '–'
-  return problemsOf(name, uses, backend, result).length === 0 ? '✓' : '✗'
+  const legend = '✓ used, also with default options   – not on this backend   ✗ missing'
+  return [['function'.padEnd(width), ...BACKENDS].join(' '), ...lines, '', legend]
 }
 
-function problemsOf(name: string, uses: Uses, backend: BackendName, result: Result | undefined): string[] {
-  if (isMissing(name, result?.calls, backend, result)) return [`${name}()`]
+function usesOn(entry: Entry, surface: Surface, backend: BackendName): Uses {
+  return usesOf(entry, surface, (value) => belongsTo(value, backend))
+}
+
+function cellOf(name: string, uses: Uses, result: Result | undefined): string {
+  if (!result) return '✗'
+  if (!result.calls.includes(name) && result.absent.includes(name)) return '–'
+  return problemsOf(name, uses, result).length === 0 ? '✓' : '✗'
+}
+
+function problemsOf(name: string, uses: Uses, result: Result): string[] {
+  if (isMissing(name, result.calls, result)) return [`${name}()`]
   if (!uses.withDefaults.has(name)) return []
-  return isMissing(name, result?.defaults, backend, result) ? [`${name}() with default options`] : []
+  return isMissing(name, result.defaults, result) ? [`${name}() with default options`] : []
 }
 
-function isMissing(
-  name: string,
-  used: readonly string[] = [],
-  backend: BackendName,
-  result: Result | undefined,
-): boolean {
-  return belongsTo(name, backend) && !used.includes(name) && !result?.absent.includes(name)
+function isMissing(name: string, used: readonly string[], { absent }: Result): boolean {
+  return !used.includes(name) && !absent.includes(name)
 }

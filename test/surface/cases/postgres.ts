@@ -1,13 +1,28 @@
 import assert from 'node:assert/strict'
+import {
+  expectWritten,
+  fenceAllows,
+  guardTable,
+  type PostgresQueryClient,
+  postgresGuard,
+} from 'holdfast/guard'
+import { postgresJobs } from 'holdfast/once'
 import { inspectPostgres, migratePostgres, type PostgresClient, postgresStore } from 'holdfast/postgres'
 import { type Backend, unique } from './backend.ts'
+import { guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
+import { locksCase } from './locks.ts'
+import { FIELDS, onceCase, STATUSES } from './once.ts'
 import { storeCase } from './store.ts'
 
 /** The search path of the client begins with an empty schema. */
-export function postgresCases(client: PostgresClient): Backend['cases'] {
+export function postgresCases(
+  client: PostgresClient & PostgresQueryClient,
+  run: (statement: string) => Promise<unknown>,
+): Backend['cases'] {
   return {
     leases: () => leasesCase(() => postgresStore(client)),
+    locks: () => locksCase(() => postgresStore(client)),
     async store() {
       const table = { schema: unique, table: 'other' }
       await migratePostgres(client)
@@ -17,6 +32,20 @@ export function postgresCases(client: PostgresClient): Backend['cases'] {
       await storeCase(() =>
         postgresStore(client, { ...table, listen: client, migrate: false, maxInFlight: 2 }),
       )
+    },
+    async guard() {
+      await run(guardTable())
+      await run(guardTable({ table: 'other_guard' }))
+      await guardCase(postgresGuard(client))
+      await guardCase(postgresGuard(client, { table: 'other_guard' }))
+      await run('create table document (key text, fence bigint, fence_id text)')
+      await run("insert into document values ('42', 33, 'lease-33')")
+      await run(`update document set fence = 34 where ${fenceAllows('34', "'lease-34'")}`)
+      expectWritten({ resource: 'document', token: 34, id: 'lease-34' }, 1)
+    },
+    async once() {
+      const names = { schema: unique, table: 'tasks', columns: FIELDS, statuses: STATUSES, prepare: true }
+      await onceCase(postgresJobs(client), postgresJobs(client, names))
     },
   }
 }

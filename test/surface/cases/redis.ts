@@ -1,11 +1,29 @@
+import { type RedisScriptClient, redisGuard } from 'holdfast/guard'
+import { redisJobs } from 'holdfast/once'
 import { type RedisClient, redisStore } from 'holdfast/redis'
 import { type Backend, unique } from './backend.ts'
+import { guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
+import { locksCase } from './locks.ts'
+import { FIELDS, onceCase, STATUSES } from './once.ts'
 import { storeCase } from './store.ts'
 
-export function redisCases(client: RedisClient): Backend['cases'] {
+export function redisCases(client: RedisClient & RedisScriptClient): Backend['cases'] {
   return {
     leases: () => leasesCase(() => redisStore(client)),
+    locks: () => locksCase(() => redisStore(client)),
     store: () => storeCase(() => redisStore(client, { prefix: unique, listen: client, maxInFlight: 10 })),
+    async guard() {
+      const guard = redisGuard(client, `${unique}:document`)
+      await guardCase(guard)
+      const lease = { resource: `${unique}:guarded`, token: 35, id: 'lease-35' }
+      await guard.set(lease, 'saved')
+      await guard.set(lease, 'saved', { px: '1m' })
+    },
+    once: () =>
+      onceCase(
+        redisJobs(client),
+        redisJobs(client, { prefix: `${unique}:jobs`, fields: FIELDS, statuses: STATUSES }),
+      ),
   }
 }

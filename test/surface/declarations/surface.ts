@@ -47,10 +47,14 @@ export function readSurface(installed: string): Surface {
   return { entries, types: reader.types }
 }
 
-/** The uses of one entry. `surface` tells which types its other entries give to the user. */
-export function usesOf(entry: Entry, surface: Surface): Uses {
+/** The uses of one entry, or of some of its values. */
+export function usesOf(
+  entry: Entry,
+  surface: Surface,
+  isWanted: (value: string) => boolean = () => true,
+): Uses {
   const walk = new Walk(surface.types, givenBy(surface))
-  for (const type of Object.values(entry.values)) walk.received(type)
+  for (const [name, type] of Object.entries(entry.values)) if (isWanted(name)) walk.received(type)
   return walk
 }
 

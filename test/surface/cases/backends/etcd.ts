@@ -1,7 +1,12 @@
 import { Etcd3 } from 'etcd3'
 import { etcdStore } from 'holdfast/etcd'
+import { etcdGuard } from 'holdfast/guard'
+import { etcdJobs } from 'holdfast/once'
 import { addressOf, type Backend, unique } from '../backend.ts'
+import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
+import { locksCase } from '../locks.ts'
+import { FIELDS, onceCase, STATUSES } from '../once.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -9,7 +14,18 @@ export async function open(): Promise<Backend> {
   return {
     cases: {
       leases: () => leasesCase(() => etcdStore(client)),
+      locks: () => locksCase(() => etcdStore(client)),
       store: () => storeCase(() => etcdStore(client, { prefix: `${unique}/`, maxInFlight: 10 })),
+      async guard() {
+        const guard = etcdGuard(client, `${unique}:document`)
+        await guardCase(guard)
+        await guard.set({ resource: `${unique}:guarded`, token: 35, id: 'lease-35' }, 'saved')
+      },
+      once: () =>
+        onceCase(
+          etcdJobs(client),
+          etcdJobs(client, { prefix: `${unique}/jobs/`, fields: FIELDS, statuses: STATUSES }),
+        ),
     },
     async [Symbol.asyncDispose]() {
       client.close()

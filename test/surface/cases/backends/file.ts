@@ -5,6 +5,7 @@ import { systemClock } from 'holdfast'
 import { fileStore } from 'holdfast/file'
 import type { Backend } from '../backend.ts'
 import { leasesCase } from '../leases.ts'
+import { locksCase } from '../locks.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -12,6 +13,7 @@ export async function open(): Promise<Backend> {
   return {
     cases: {
       leases: () => leasesCase(() => fileStore(directory)),
+      locks: () => locksCase(() => fileStore(directory)),
       store: () => storeCase(() => fileStore(directory, { clock: systemClock })),
     },
     async [Symbol.asyncDispose]() {

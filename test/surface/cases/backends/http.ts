@@ -4,6 +4,7 @@ import { memoryStore } from 'holdfast/memory'
 import { createServer } from 'holdfast/server/node'
 import type { Backend } from '../backend.ts'
 import { leasesCase } from '../leases.ts'
+import { locksCase } from '../locks.ts'
 import { storeCase } from '../store.ts'
 
 const TOKEN = 'a-token-of-at-least-thirty-two-characters'
@@ -20,6 +21,7 @@ export async function open(): Promise<Backend> {
   return {
     cases: {
       leases: () => leasesCase(() => httpStore(leaseApi.url)),
+      locks: () => locksCase(() => httpStore(leaseApi.url)),
       store: () =>
         storeCase(() =>
           httpStore(withToken.url, {

@@ -1,15 +1,34 @@
+import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
+import { memoryGuard } from 'holdfast/guard'
 import { memoryStore } from 'holdfast/memory'
+import { memoryJobs, oidcAuthorize } from 'holdfast/once'
 import type { Backend } from '../backend.ts'
+import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
+import { locksCase } from '../locks.ts'
+import { onceCase, STATUSES } from '../once.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
   return {
     cases: {
       leases: () => leasesCase(() => memoryStore()),
+      locks: () => locksCase(() => memoryStore()),
       store: () => storeCase(() => memoryStore({ clock: systemClock })),
+      guard: () => guardCase(memoryGuard()),
+      async once() {
+        await onceCase(memoryJobs(), memoryJobs({ statuses: STATUSES, clock: systemClock }))
+        await authorizes()
+      },
     },
     async [Symbol.asyncDispose]() {},
   }
+}
+
+async function authorizes(): Promise<void> {
+  const claims = { aud: 'https://worker.example', email: 'queue@example.com', email_verified: true }
+  const authorize = oidcAuthorize({ verify: () => claims, audience: claims.aud, email: claims.email })
+  const headers = { authorization: 'Bearer a-token' }
+  assert.equal(await authorize(new Request('http://localhost/', { headers })), true)
 }

@@ -1,7 +1,12 @@
+import { mysqlGuard, mysqlGuardTable } from 'holdfast/guard'
 import { migrateMysql, mysqlStore } from 'holdfast/mysql'
+import { mysqlJobs } from 'holdfast/once'
 import { createPool } from 'mysql2/promise'
 import { addressOf, type Backend, unique } from '../backend.ts'
+import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
+import { locksCase } from '../locks.ts'
+import { FIELDS, onceCase, STATUSES } from '../once.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -12,11 +17,22 @@ export async function open(): Promise<Backend> {
   return {
     cases: {
       leases: () => leasesCase(() => mysqlStore(pool)),
+      locks: () => locksCase(() => mysqlStore(pool)),
       async store() {
         const table = { database: unique, table: 'other' }
         await migrateMysql(pool)
         await migrateMysql(pool, table)
         await storeCase(() => mysqlStore(pool, { ...table, migrate: false, poll: 50, maxInFlight: 2 }))
+      },
+      async guard() {
+        await pool.query(mysqlGuardTable())
+        await pool.query(mysqlGuardTable({ table: 'other_guard' }))
+        await guardCase(mysqlGuard(pool))
+        await guardCase(mysqlGuard(pool, { table: 'other_guard' }))
+      },
+      async once() {
+        const names = { database: unique, table: 'tasks', columns: FIELDS, statuses: STATUSES }
+        await onceCase(mysqlJobs(pool), mysqlJobs(pool, names))
       },
     },
     async [Symbol.asyncDispose]() {

@@ -7,7 +7,7 @@ export async function open(): Promise<Backend> {
   const pool = new pg.Pool({ connectionString, options: `-c search_path=${unique}` })
   await pool.query(`create schema ${unique}`)
   return {
-    cases: postgresCases(pool),
+    cases: postgresCases(pool, (statement) => pool.query(statement)),
     async [Symbol.asyncDispose]() {
       await pool.query(`drop schema ${unique} cascade`)
       await pool.end()

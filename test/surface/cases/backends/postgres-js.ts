@@ -7,7 +7,7 @@ export async function open(): Promise<Backend> {
   const sql = postgres(url, { connection: { search_path: unique }, onnotice: () => {} })
   await sql.unsafe(`create schema ${unique}`)
   return {
-    cases: postgresCases(sql),
+    cases: postgresCases(sql, (statement) => sql.unsafe(statement)),
     async [Symbol.asyncDispose]() {
       await sql.unsafe(`drop schema ${unique} cascade`)
       await sql.end()

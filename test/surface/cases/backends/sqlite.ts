@@ -1,22 +1,41 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from 'holdfast'
+import { guardTable, sqliteGuard } from 'holdfast/guard'
+import { sqliteJobs } from 'holdfast/once'
 import { sqliteStore } from 'holdfast/sqlite'
 import type { Backend } from '../backend.ts'
+import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
+import { locksCase } from '../locks.ts'
+import { FIELDS, onceCase, STATUSES } from '../once.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-surface-'))
   const path = join(directory, 'leases.db')
+  const database = new DatabaseSync(join(directory, 'app.db'))
   return {
     cases: {
       leases: () => leasesCase(() => sqliteStore(path)),
+      locks: () => locksCase(() => sqliteStore(path)),
       store: () =>
         storeCase(() => sqliteStore(path, { table: 'other', synchronous: 'full', clock: systemClock })),
+      async guard() {
+        database.exec(guardTable())
+        database.exec(guardTable({ table: 'other_guard' }))
+        await guardCase(sqliteGuard(database))
+        await guardCase(sqliteGuard(database, { table: 'other_guard' }))
+      },
+      async once() {
+        const names = { table: 'tasks', columns: FIELDS, statuses: STATUSES, clock: systemClock }
+        await onceCase(sqliteJobs(database), sqliteJobs(database, names))
+      },
     },
     async [Symbol.asyncDispose]() {
+      database.close()
       rmSync(directory, { recursive: true })
     },
   }

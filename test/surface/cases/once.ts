@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { LeaseError, systemClock } from 'holdfast'
+import { createOnce, createTaskHandler, type JobFields, type JobStore } from 'holdfast/once'
+import { unique } from './backend.ts'
+
+/** Other names for everything, as a table or collection of your own may have. */
+export const FIELDS: JobFields = {
+  ...{ status: 'state', result: 'outcome', error: 'problem', attempts: 'tries' },
+  ...{ lockOwner: 'owner', lockExpiresAt: 'expires', lockHeartbeatAt: 'beat', lockToken: 'fence' },
+}
+
+export const STATUSES = { pending: 'NEW', ready: 'DONE', failed: 'BROKEN', alsoFinal: ['CANCELLED'] }
+
+/** Jobs with default names, then with names of your own. */
+export async function onceCase(jobs: JobStore, renamed: JobStore): Promise<void> {
+  await runsOnce(jobs)
+  await runsWithOptions(renamed)
+  await answersTasks(jobs)
+  await locksAlone(jobs)
+}
+
+async function runsOnce(jobs: JobStore): Promise<void> {
+  const id = `${unique}-once`
+  await using once = createOnce(jobs)
+  await jobs.add(id)
+  const waiting = once.wait(id)
+  assert.deepEqual(await once.run(id, ({ attempt }) => ({ attempt })), { ran: true, result: { attempt: 1 } })
+  assert.deepEqual((await waiting).result, { attempt: 1 })
+  const again = await once.run(id, () => 'never')
+  assert.equal(again.ran, false)
+  assert.equal((await once.read(id))?.status, 'READY')
+  await once.close()
+}
+
+async function runsWithOptions(jobs: JobStore): Promise<void> {
+  const id = `${unique}-options`
+  const { signal } = new AbortController()
+  await using once = createOnce(jobs, {
+    ...{ worker: 'surface', onEvent: () => {}, callTimeout: '30s', onWarning: () => {}, clock: systemClock },
+  })
+  await jobs.add(id)
+  const run = await once.run(id, ({ token }) => token, {
+    ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3, signal },
+  })
+  assert(run.ran)
+  assert.equal((await once.wait(id, { timeout: '1m', signal })).status, 'DONE')
+}
+
+async function answersTasks(jobs: JobStore): Promise<void> {
+  await using once = createOnce(jobs)
+  const handle = createTaskHandler(once, {
+    ...{ work: () => ({ pages: 12 }), authorize: () => true, onLocked: 'retry', lockedStatus: 429 },
+    ...{ retryAfter: '10s', path: '/tasks', onError: () => {} },
+    ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3 },
+  })
+  const analysisId = `${unique}-task`
+  await jobs.add(analysisId)
+  const body = JSON.stringify({ analysisId })
+  const response = await handle(new Request('http://localhost/tasks', { method: 'POST', body }))
+  assert.deepEqual(await response.json(), { status: 'done' })
+}
+
+/** The functions of a store of jobs, without `createOnce`. */
+async function locksAlone(jobs: JobStore): Promise<void> {
+  const [first, second] = [`${unique}-alone`, `${unique}-failed`]
+  jobs.allow?.(30_000)
+  await jobs.add(first)
+  const stop = jobs.watch?.(first, () => {})
+  const grant = await jobs.acquire(first, 'run-1', 60_000)
+  assert(grant.acquired)
+  assert(await jobs.refresh(first, 'run-1', 60_000))
+  assert.equal(await jobs.release(first, 'run-1'), true)
+  const next = await jobs.acquire(first, 'run-2', 60_000, { maxAttempts: 5 })
+  assert(next.acquired)
+  assert.equal(await jobs.finish(first, { owner: 'run-2', token: next.token }, { result: 1 }), true)
+  stop?.()
+  await jobs.add(second)
+  const failing = await jobs.acquire(second, 'run-3', 60_000)
+  assert(failing.acquired)
+  await jobs.finish(second, { owner: 'run-3', token: failing.token }, { error: 'it failed' })
+  assert.equal((await jobs.read(second))?.status, 'FAILED')
+  assert(jobs.explain === undefined || jobs.explain(new LeaseError('closed', 'closed')) instanceof Error)
+}
