@@ -1,4 +1,5 @@
 import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
+import { compareUtf8 } from '../base/utf8-order.ts'
 import { addCounts, metricsOf, WINDOW_MS, WindowCounts, type WindowMetrics } from './metrics.ts'
 import { isNewerRecord, isRecord, parseLine, type StreamName, type TelemetryRecord } from './record.ts'
 
@@ -99,7 +100,7 @@ export class Analysis {
       .sort(([a], [b]) => a - b)
       .flatMap(([start, countsByStream]) =>
         [...countsByStream]
-          .sort(([a], [b]) => a.localeCompare(b))
+          .sort(([a], [b]) => compareUtf8(a, b))
           .map(([stream, counts]) => metricsOf(stream, start, counts)),
       )
   }

@@ -3,6 +3,7 @@
  * of another writer. So a line that a crash cut off is always the last line of its file. Writes are synchronous: they
  * are few and large, and no write is unfinished when the process is told to end.
  */
+
 import {
   closeSync,
   createReadStream,
@@ -22,6 +23,7 @@ import { expectFunction, expectMethods, expectOptions, expectText, expectWhole }
 import { type Clock, systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
+import { compareUtf8 } from '../base/utf8-order.ts'
 import type { Sink } from './collector.ts'
 import { type TelemetryRecord, toLines } from './record.ts'
 
@@ -189,7 +191,7 @@ async function deleteOldest(directory: string, maxTotalBytes: number): Promise<v
     }),
   )
   // The names of files of one day do not say which is older, so the time of the last write decides.
-  files.sort((a, b) => a.day.localeCompare(b.day) || a.mtimeMs - b.mtimeMs)
+  files.sort((a, b) => compareUtf8(a.day, b.day) || a.mtimeMs - b.mtimeMs)
   let total = files.reduce((sum, { size }) => sum + size, 0)
   for (const { path, size } of files.slice(0, -1)) {
     if (total <= maxTotalBytes) return

@@ -8,7 +8,9 @@
  * not many. A window with too few samples cannot make a rule fire. A window that may still get lines cannot end it:
  * it has not ended, or only just, and collectors send their lines a few seconds late.
  */
+
 import { expectMethods, expectOptions, refuse } from '../base/arguments.ts'
+import { compareUtf8 } from '../base/utf8-order.ts'
 import { type Analysis, expectMoment, type Skipped } from './analysis.ts'
 import { WINDOW_MS, type WindowMetrics } from './metrics.ts'
 import type { StreamName } from './record.ts'
@@ -214,7 +216,7 @@ function summarize(
 
 function findIncidents(firings: readonly FiringRule[]): Incident[] {
   const incidents: Incident[] = []
-  for (const firing of firings.toSorted((a, b) => a.since.localeCompare(b.since))) {
+  for (const firing of firings.toSorted((a, b) => compareUtf8(a.since, b.since))) {
     const { since, until } = firing
     const last = incidents.at(-1)
     if (last && overlap(last, firing)) incidents[incidents.length - 1] = extend(last, firing)

@@ -1,10 +1,12 @@
 /** Writes the report and the pages of incidents, sends alerts, and keeps a log of what was sent. */
+
 import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { type Checks, expectText, refuseClient } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
+import { compareUtf8 } from '../base/utf8-order.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
 import { INCIDENT_ID, type Incident, isSettled, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
@@ -190,7 +192,7 @@ export function matchIncidents(
       const found = group.filter((member) => !('told' in member))
       return found.length > 0 ? joinIncidents(logged, found) : endUnfound(logged, health, now)
     })
-    .toSorted((a, b) => a.since.localeCompare(b.since))
+    .toSorted((a, b) => compareUtf8(a.since, b.since))
 }
 
 function joinIncidents(logged: readonly LoggedIncident[], found: readonly Incident[]): LoggedIncident {

@@ -1,4 +1,5 @@
 /** The page of the HTML report: its frame, its style and its script. */
+import { compareUtf8 } from '../base/utf8-order.ts'
 import { expectMoment } from './analysis.ts'
 import { expectHealth, type FiringRule, type Incident, type LockHealth } from './health.ts'
 import { countOf, describeSkipped, describeSpan, RULE_TEXTS, shortTime } from './health-text.ts'
@@ -34,7 +35,7 @@ export function renderReport(health: LockHealth, now: number): string {
 <span class="range">${range}</span>
 </header>
 ${first ? '' : EMPTY}
-${card('What is out of bounds', reasons.toSorted((a, b) => a.severity.localeCompare(b.severity)).map(reasonItem))}
+${card('What is out of bounds', reasons.toSorted((a, b) => compareUtf8(a.severity, b.severity)).map(reasonItem))}
 ${card('Incidents', incidents.toReversed().map(incidentItem))}
 ${streams.map(([stream, ofStream]) => renderStream(stream, ofStream, health)).join('\n')}
 <p class="muted">Written ${shortTime(new Date(now).toISOString())}. Quantiles are within 1 % of their value.${

@@ -30,6 +30,8 @@ describe('the rules', () => {
     ['src/core/a.ts', `const later = setTimeout`, 'uses setTimeout'],
     ['src/core/a.ts', `const at = Date.now()`, 'uses Date'],
     ['src/core/a.ts', `const at = globalThis.performance.now(), r = Math.random()`, 'uses Math.random'],
+    ['src/telemetry/a.ts', `names.sort((a, b) => a.localeCompare(b))`, 'uses localeCompare'],
+    ['src/cli/a.ts', `name.toLocaleUpperCase()`, 'uses toLocaleUpperCase'],
     ['src/stores/redis/a.ts', `export { x } from '../../core/acquire.ts'`, 'not the door of core'],
     ['src/stores/redis/a.ts', `export * from '../../sync/index.ts'`, 'stores may not use sync'],
     ['src/stores/redis/a.ts', `await import('node:net')`, 'no place for Node built-ins'],

@@ -57,11 +57,15 @@ const TIME_AND_CHANCE = [
   'Math.random',
 ]
 
+/** Their results depend on the locale of the machine. `compareUtf8` does not. */
+const BY_LOCALE = ['localeCompare', 'toLocaleUpperCase', 'toLocaleLowerCase']
+
 /** `packages`: what a user of the package has or may have installed. */
 export function violations(file: SourceFile, packages: readonly string[]): string[] {
   const { path, imports, names } = file
   if (path.endsWith('.test.ts')) return []
   const forbidden = [
+    ...BY_LOCALE,
     ...(['base', 'core'].includes(partOf(path) ?? '') && path !== 'src/base/clock.ts' ? TIME_AND_CHANCE : []),
     ...(BROWSER_ALLOWED.test(path) ? [] : BROWSER_NAMES),
   ]

@@ -1,3 +1,4 @@
+import { FIRST_CALL_MS } from '../../src/base/answer-within.ts'
 import {
   createLeases,
   LeaseError,
@@ -69,7 +70,8 @@ export class Client {
   /** One acquisition; resolves with whether it was granted. */
   async holdOnce(resource: string, wait: number, hold: number, terms: Terms = {}): Promise<boolean> {
     // A short TTL does not shorten the one call: a late refusal is still a refusal.
-    const lease = await this.#inTime(`acquire with wait ${wait}`, wait || CALL_LIMIT_MS, () =>
+    const limit = wait ? Math.max(wait, FIRST_CALL_MS) : CALL_LIMIT_MS
+    const lease = await this.#inTime(`acquire with wait ${wait}`, limit, () =>
       this.leases.acquire(resource, { wait, ...terms }),
     )
     if (!lease) return false
