@@ -1,6 +1,6 @@
 /**
  * Runs the property tests with new random seeds, again and again: `npm run test:explore -- --minutes 10 src/core`.
- * Prints the seed of each run. A counterexample is added to `test/regressions.json`, which every later `npm test`
+ * Prints the seed of each run, and finishes the last one. A counterexample is added to `test/regressions.json`, which every later `npm test`
  * replays. `--seed` repeats a run; other options than these go to Vitest.
  */
 import { randomInt } from 'node:crypto'
@@ -42,7 +42,6 @@ async function explore(seed: number): Promise<{ code: number; found: Regression[
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-found-'))
   const environment: Exploration = {
     HOLDFAST_EXPLORE_SEED: String(seed),
-    HOLDFAST_EXPLORE_UNTIL: String(until),
     HOLDFAST_EXPLORE_FOUND: directory,
   }
   Object.assign(process.env, environment)

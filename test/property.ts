@@ -10,8 +10,6 @@ import { expect } from 'vitest'
 import { REGRESSIONS_FILE, type Regression } from './regressions.ts'
 
 const FIXED_SEED = 1
-/** How many times as many runs as an ordinary run. */
-const EXPLORED = 10
 const ROOT = join(import.meta.dirname, '..')
 
 type Parameters = Pick<fc.Parameters<unknown>, 'numRuns' | 'endOnFailure'>
@@ -27,7 +25,8 @@ export function checkProperty(
   parameters: Parameters = {},
 ): Promise<void> | void {
   const name = nameOfProperty()
-  const all = [...regressionsOf(name), seedOf(parameters.numRuns)].map(
+  const { HOLDFAST_EXPLORE_SEED: seed = FIXED_SEED } = process.env
+  const all = [...regressionsOf(name), { seed: Number(seed) }].map(
     (some): fc.Parameters<unknown> => ({ ...parameters, ...some, reporter: reporterOf(name) }),
   )
   if (property.isAsync()) return inTurn(property as fc.IAsyncProperty<unknown>, all)
@@ -52,16 +51,6 @@ function regressionsOf(name: string): Pick<Regression, 'seed' | 'path'>[] {
   const { HOLDFAST_REGRESSIONS: file = REGRESSIONS_FILE } = process.env
   const all: Regression[] = JSON.parse(readFileSync(file, 'utf8'))
   return all.filter(({ property }) => property === name).map(({ seed, path }) => ({ seed, path }))
-}
-
-function seedOf(numRuns = 100): fc.Parameters<unknown> {
-  const { HOLDFAST_EXPLORE_SEED: seed, HOLDFAST_EXPLORE_UNTIL: until } = process.env
-  if (!seed) return { seed: FIXED_SEED }
-  return {
-    seed: Number(seed),
-    numRuns: numRuns * EXPLORED,
-    interruptAfterTimeLimit: Math.max(1, Number(until) - Date.now()),
-  }
 }
 
 function reporterOf(property: string): (details: fc.RunDetails<unknown>) => void {

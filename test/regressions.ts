@@ -14,8 +14,6 @@ export interface Regression {
 /** What `npm run test:explore` tells the tests, in the environment. */
 export interface Exploration {
   readonly HOLDFAST_EXPLORE_SEED: string
-  /** Milliseconds since 1970. */
-  readonly HOLDFAST_EXPLORE_UNTIL: string
   /** The directory for new counterexamples, one file each, because several workers write. */
   readonly HOLDFAST_EXPLORE_FOUND: string
 }

@@ -8,8 +8,8 @@ import { root, toolEnvironment } from '../../scripts/run-tool.ts'
 
 const PLANTED = join(import.meta.dirname, 'planted/vitest.config.ts')
 const NAME = 'test/processes/planted/planted.ts > has a planted mistake'
-/** The fixed seed finds nothing in its ten values. This one does, with ten times as many. */
-const SEED = 20
+/** The fixed seed finds nothing in its ten values, this one does. */
+const SEED = 12
 
 describe('npm run test:explore', () => {
   let directory: string
