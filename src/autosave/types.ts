@@ -40,7 +40,7 @@ export interface AutoSaveOptions<T> {
   readonly wait?: Duration
   /** The attempts at the lock before the tab is read-only. Default: five attempts. */
   readonly retry?: RetryOptions
-  /** Keeps edits that a closing page can no longer save. Default: in `localStorage`; `false`: no journal. */
+  /** Keeps edits that a closing page can no longer save. Default: `localStorage`; `false`: no journal. */
   readonly journal?: Journal | false
   /**
    * Connects the tabs of a project: they see each other's saves, and can ask for the lock. Default: a `BroadcastChannel`

@@ -20,6 +20,7 @@ export interface DocumentLockOptions {
    * for all locks of a page.
    */
   readonly clientId?: string | undefined
+  /** Default: a worker's. */
   readonly clock?: Clock | undefined
 }
 

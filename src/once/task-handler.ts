@@ -31,8 +31,8 @@ export interface TaskHandlerOptions
    */
   readonly authorize?: ((request: Request) => boolean | PromiseLike<boolean>) | undefined
   /**
-   * `retry` (default): 503, so that the queue delivers again and another worker runs the job if its holder dies.
-   * `ack`: 200, and the queue forgets the job.
+   * `retry`: 503, so that the queue delivers again and another worker runs the job if its holder dies. `ack`: 200, and
+   * the queue forgets the job. Default `retry`.
    */
   readonly onLocked?: 'retry' | 'ack' | undefined
   /** The status of `locked`, for queues that slow down at 503, such as 409 or 429. Default 503. */

@@ -8,6 +8,7 @@ export interface AcquireLockOptions {
   readonly scope?: LockScope
   /** Ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
+  /** Default `{ initialDelayMs: 500, multiplier: 2, maxDelayMs: 4000, maxAttempts: 5 }`. */
   readonly retry?: RetryOptions
 }
 
@@ -31,7 +32,7 @@ type RetryTime = 'initialDelayMs' | 'maxDelayMs'
 export interface AcquireProjectLockOptions extends AcquireLockOptions {
   /**
    * Waits in the queue without a time limit, and emits no event before the grant. For a read-only tab that wants to
-   * write again when the writing tab is closed. `retry` does not apply.
+   * write again when the writing tab is closed. `retry` does not apply. Default false.
    */
   readonly standby?: boolean
   /**

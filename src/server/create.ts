@@ -60,13 +60,20 @@ export interface LockServerOptions {
   readonly onTelemetry?: OnTelemetry
   /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
   readonly roomTerms?: RoomTerms
+  /** Where figures go. Default: `prometheusMeter()` in `createServer`. */
   readonly meter?: Meter
-  /** `@opentelemetry/api`, for a span of each request and each call of the store. Default: none. */
+  /**
+   * `@opentelemetry/api`, for a span of each request and each call of the store. Default: `@opentelemetry/api` in
+   * `createServer`, if it is installed.
+   */
   readonly tracing?: TracingApi
   /** Default: one line of JSON for each request, written with `console.log`. */
   readonly log?: Log
   readonly clock?: Clock
-  /** The address that the server around it listens on. On a loopback address only names of this machine are answered. */
+  /**
+   * The address that the server around it listens on. On a loopback address only names of this machine are answered.
+   * Default: `host` of the settings in `createServer`.
+   */
   readonly listensOn?: string
 }
 

@@ -38,9 +38,9 @@ export interface SyncBaseOptions<S extends object = object> {
   readonly option?: 'A' | 'B'
   /** The number of keys that the index of option B is split into, for very large sets. Default 1. */
   readonly shards?: number
-  /** The version of settings and entities, and the migrations from older versions. Default: version 1. */
+  /** The version of settings and entities, and the migrations from older versions. Default `{ version: 1 }`. */
   readonly schema?: { readonly version: number; readonly migrations: Migrations }
-  /** The settings while none are stored. */
+  /** The settings while none are stored. Default: all sites, `#6441a5`. */
   readonly defaults?: S
   /** How long to wait for an acknowledgement, 150 to 300 ms. Default 200 ms. */
   readonly ackTimeout?: Duration

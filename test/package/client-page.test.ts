@@ -23,12 +23,9 @@ const PHASES = Object.keys({
 } satisfies Record<DocumentLockPhase, 1>) as DocumentLockPhase[]
 
 describe('the page of the client', () => {
-  it('draws every phase, and explains each in its table', () => {
+  it('draws every phase', () => {
     const [, drawing = ''] = section.split('```')
-    for (const phase of PHASES) {
-      expect(drawing).toMatch(new RegExp(`(?<![\\w-])${phase}(?![\\w-])`))
-      expect(section).toContain(`\n| \`${phase}\` |`)
-    }
+    for (const phase of PHASES) expect(drawing).toMatch(new RegExp(`(?<![\\w-])${phase}(?![\\w-])`))
   })
 
   it('has a component that needs no lint exceptions', async () => {

@@ -98,8 +98,8 @@ export interface ChannelsOptions {
   /** Whether a socket may subscribe without a signature. Default true. */
   readonly publicChannels?: boolean
   /**
-   * Whether the sender of this request may subscribe to a public channel. Asked once for each subscription. Default:
-   * yes. Without a request nobody may.
+   * Whether the sender of this request may subscribe to a public channel. Asked once for each subscription. Without a
+   * request nobody may. Default: everyone may.
    */
   readonly allows?: (channel: string, request: Request) => boolean | Promise<boolean>
   /** Whether sockets may send events to each other. Default false. */

@@ -33,7 +33,10 @@ export interface PostgresTable {
 }
 
 export interface PostgresStoreOptions extends PostgresTable {
-  /** The configuration of the connection for notifications, if `client` connects through a pooler. */
+  /**
+   * The configuration of the connection for notifications, if `client` connects through a pooler. Default: the
+   * configuration of `client`.
+   */
   readonly listen?: PostgresClient | PgConfig
   /** Creates or upgrades the tables on the first call. Default true. */
   readonly migrate?: boolean

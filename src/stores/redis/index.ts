@@ -51,7 +51,7 @@ export type {
 export interface RedisStoreOptions {
   /** The beginning of every key and channel, so that several applications can share a server. Default `holdfast`. */
   readonly prefix?: string
-  /** The client whose `duplicate()` becomes the connection that listens. Default: the store's own client. */
+  /** The client whose `duplicate()` becomes the connection that listens. Default `client`. */
   readonly listen?: RedisClient
   /** How many acquire requests may be in flight. The others wait in this process, in order. Default 1000. */
   readonly maxInFlight?: number

@@ -20,7 +20,7 @@ export interface FakeBrowserOptions {
   readonly clock: Clock
   /** From 0 up to, not including, 1. With a seeded one every run is the same. Default: the clock's. */
   readonly random?: () => number
-  /** How long every call from a context to the browser, and every answer, takes. Default 1 to 3 ms. */
+  /** How long every call from a context to the browser, and every answer, takes. Default `[1, 3]`. */
   readonly latency?: readonly [min: Duration, max: Duration]
   /** How long a message takes to a receiver. Default: `latency`. */
   readonly messageLatency?: readonly [min: Duration, max: Duration]

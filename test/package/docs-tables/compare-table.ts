@@ -25,8 +25,8 @@ export interface TableCheck {
   readonly about: string
   /** The rows have the order of the code. */
   readonly isOrdered?: true
-  /** The name of a row by its first cell. Default: the cell. */
-  readonly nameOf?: (cell: string) => string
+  /** The name of a row by its first cell, or the names if it tells of several things. Default: the cell. */
+  readonly nameOf?: (cell: string) => string | readonly string[]
   readonly rows: () => readonly ExpectedRow[] | Promise<readonly ExpectedRow[]>
 }
 
@@ -37,13 +37,13 @@ export function differences(
   expected: readonly ExpectedRow[],
 ): string[] {
   const of = (row: string) => `the row of ${about} ${plain(row)}`
-  const names = rows.map(([first = '']) => nameOf(first))
+  const named = rows.flatMap((cells) => [nameOf(cells[0] ?? '')].flat().map((first) => ({ first, cells })))
+  const names = named.map(({ first }) => first)
   const expectedNames = expected.map(([first]) => first)
   const missing = expected
     .filter(([first]) => !names.includes(first))
     .map((row) => `${name}: ${of(row[0])} is missing; the code has | ${row.map(shown).join(' | ')} |`)
-  const wrong = rows.flatMap((cells, index) => {
-    const first = names[index] ?? ''
+  const wrong = named.flatMap(({ first, cells }, index) => {
     const row = expected.find(([other]) => other === first)
     if (!row)
       return [`${name}: ${of(first)} is not in the code, which has ${expectedNames.map(plain).join(', ')}`]
@@ -71,7 +71,7 @@ export function differences(
 }
 
 /** What the code says, if the cell says something else. */
-function correction(expected: ExpectedCell, actual: string): string | undefined {
+export function correction(expected: ExpectedCell, actual: string): string | undefined {
   if (typeof expected === 'object' && 'correct' in expected) return expected.correct(actual)
   return agrees(expected, actual) ? undefined : shown(expected)
 }

@@ -6,9 +6,9 @@ import { root } from '../../../scripts/run-tool.ts'
 export interface Member {
   readonly name: string
   readonly isOptional: boolean
-  /** Its comment, without the last sentence if that tells the default. */
+  /** Its comment, up to the sentence that tells the default. */
   readonly text: string
-  /** What its comment says after `Default`; `undefined` if it says nothing. */
+  /** What its comment says after `Default`, without explanations; `undefined` if it says nothing. */
   readonly usual: string | undefined
 }
 
@@ -79,6 +79,12 @@ function commentOf(comment: string): Pick<Member, 'text' | 'usual'> {
     .replace(/\n\s*\*/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-  const [, before = text, usual] = /^(.*?)\s*Default:? (.*?)\.?$/.exec(text) ?? []
-  return { text: before.trim(), usual }
+  const [, before = text, usual] = /^(.*?)\s*Default:? (.*)$/.exec(text) ?? []
+  return { text: before.trim(), usual: usual && withoutReason(usual) }
+}
+
+/** A default without its explanation: "`host:pid`, or a short id in a page" → "`host:pid`". */
+export function withoutReason(usual: string): string {
+  const [value = usual] = /^`[^`]*`(?=[.:;,]|$)/.exec(usual) ?? []
+  return value.replace(/(?:[.;:] .*|, (?:which|whose|as far|or) .*|\.)$/, '')
 }

@@ -54,7 +54,8 @@ export const FIGURE_CHECKS: readonly TableCheck[] = [
   },
 ]
 
-function prometheusFigures(): ExpectedRow[] {
+/** Every figure of `/metrics`. */
+export function prometheusFigures(): ExpectedRow[] {
   const registry = new Registry()
   prometheusMeter(registry).observe(() => ({ locks: 0, waiters: 0, sockets: 0, store: undefined }))
   return registry.getMetricsAsArray().map((metric) => {

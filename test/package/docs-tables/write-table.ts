@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../../scripts/run-tool.ts'
-import type { ExpectedRow, TableCheck } from './compare-table.ts'
+import { correction, type ExpectedRow, type TableCheck } from './compare-table.ts'
 import { type MarkdownTable, tablesOf } from './markdown-table.ts'
 
 /** Writes the rows into the page. Cells that the code does not know stay as they are. */
@@ -16,13 +16,13 @@ export function rewrite(
   const line = tablesOf(page, lines.join('\n')).find((table) => table.name === name)?.line
   if (line === undefined) throw new Error(`${name}: there is no such table`)
   const written = expected.map((row) => {
-    const old = rows.find(([first = '']) => nameOf(first) === row[0])
+    const old = rows.find(([first = '']) => [nameOf(first)].flat().includes(row[0]))
     const cells = row.map((cell, column) => {
-      if (column === 0) return old?.[0] ?? row[0]
+      const before = old?.[column]
+      if (before !== undefined && (column === 0 || correction(cell, before) === undefined)) return before
       if (typeof cell === 'string') return cell
-      if (typeof cell === 'symbol') return old?.[column] ?? ''
-      if ('means' in cell) return cell.means
-      return old?.[column] ?? ('beginsWith' in cell ? cell.beginsWith : '')
+      if (typeof cell === 'symbol' || 'correct' in cell) return before ?? ''
+      return 'means' in cell ? cell.means : cell.beginsWith
     })
     return `|${cells.map((cell) => (cell ? ` ${cell} |` : ' |')).join('')}`
   })

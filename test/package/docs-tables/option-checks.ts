@@ -1,0 +1,104 @@
+import { type ExpectedCell, type ExpectedRow, PROSE, type TableCheck } from './compare-table.ts'
+import { type Member, membersOf, withoutReason } from './declarations.ts'
+
+/** The interfaces that declare the options of each table: `file#Interface`. */
+const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
+  'docs/autosave.md#Options': ['src/autosave/types.ts#AutoSaveOptions'],
+  'docs/client.md#Options': ['src/client/document-lock-types.ts#DocumentLockOptions'],
+  'docs/guide.md#The manager': [
+    'src/core/options.ts#LeaseOptions owner ttl heartbeat wait retry',
+    'src/core/options.ts#LeasesOptions',
+  ],
+  'docs/guide.md#The manager 2': ['src/core/options.ts#LeaseOptions share atLeast lockDelay metadata signal'],
+  'docs/once.md#Behind a queue 2': [
+    'src/once/task-handler.ts#TaskHandlerOptions',
+    'src/once/run.ts#RunOptions ttl heartbeat callTimeout maxAttempts',
+  ],
+  'docs/once.md#Options': ['src/once/once.ts#OnceOptions'],
+  'docs/once.md#Options 2': ['src/once/run.ts#RunOptions'],
+  'docs/project-lock.md#Options': ['src/project/project-locks.ts#ProjectLocksOptions'],
+  'docs/project-lock.md#Options 2': [
+    'src/project/types.ts#AcquireLockOptions',
+    'src/project/types.ts#AcquireProjectLockOptions',
+  ],
+  'docs/server.md#In another server': [
+    'src/server/create.ts#LockServerOptions',
+    'src/server/node/server.ts#ServerOptions',
+  ],
+  'docs/sync.md#Options': ['src/sync/options.ts#SyncBaseOptions', 'src/sync/options.ts#SyncOptions'],
+  'docs/sync.md#Testing': ['src/testing/fake-browser/index.ts#FakeBrowserOptions'],
+  'docs/telemetry.md#Collect 2': ['src/telemetry/collector.ts#CollectorOptions'],
+  'docs/telemetry.md#Files': ['src/telemetry/file-sink-node.ts#FileSinkOptions'],
+  'docs/testing.md#A store of your own': ['src/testing/describe-store.ts#DescribeStoreOptions'],
+  'docs/testing.md#Real processes': [
+    'src/testing/node/describe-lifetime.ts#LifetimeOptions',
+    'src/testing/node/describe-torture.ts#TortureOptions',
+  ],
+  'docs/websocket.md#A server of your own': ['src/server/channels/index.ts#ChannelsOptions'],
+  'docs/websocket.md#A server of your own 2': ['src/server/node/sockets.ts#SocketsOptions'],
+  'docs/stores/etcd.md#Options': ['src/stores/etcd/index.ts#EtcdStoreOptions'],
+  'docs/stores/file.md#Options': ['src/stores/file/index.ts#FileStoreOptions'],
+  'docs/stores/firestore.md#Options': ['src/stores/firestore/index.ts#FirestoreStoreOptions'],
+  'docs/stores/http.md#Options': ['src/client/http-store.ts#HttpStoreOptions'],
+  'docs/stores/memory.md#Options': ['src/stores/memory.ts#MemoryStoreOptions'],
+  'docs/stores/mysql.md#Options': [
+    'src/stores/mysql/index.ts#MysqlTable',
+    'src/stores/mysql/index.ts#MysqlStoreOptions',
+  ],
+  'docs/stores/nats.md#Options': ['src/stores/nats/index.ts#NatsStoreOptions'],
+  'docs/stores/postgres.md#Options': [
+    'src/stores/postgres/index.ts#PostgresTable',
+    'src/stores/postgres/index.ts#PostgresStoreOptions',
+  ],
+  'docs/stores/redis.md#Options': ['src/stores/redis/index.ts#RedisStoreOptions'],
+  'docs/stores/sqlite.md#Options': ['src/stores/sqlite/index.ts#SqliteStoreOptions'],
+  'docs/stores/web.md#Options': [
+    'src/stores/web/lock-store.ts#WebLockStoreOptions',
+    'src/stores/web/index.ts#WebStoreOptions',
+  ],
+  'docs/stores/web.md#Options 2': ['src/stores/web/directory-store.ts#DirectoryStoreOptions'],
+}
+
+/** Every option has a row, with the default of its comment. */
+export const OPTION_CHECKS: readonly TableCheck[] = Object.entries(OPTION_TABLES).map(([table, sources]) => ({
+  table,
+  about: 'the option',
+  nameOf: (cell) => cell.replaceAll('`', '').replace(/\(.*/, ''),
+  rows: () =>
+    sources
+      .flatMap(optionsOf)
+      .map(
+        (option): ExpectedRow =>
+          table.endsWith('manager 2') ? [option.name, PROSE] : [option.name, usualCell(option), PROSE],
+      ),
+}))
+
+/** `file#Interface`, and then the names of some of its members if not all are meant. */
+function optionsOf(source: string): Member[] {
+  const [declaration = '', ...names] = source.split(' ')
+  const [file = '', name = ''] = declaration.split('#')
+  return membersOf(file, name).filter((member) => names.length === 0 || names.includes(member.name))
+}
+
+function usualCell({ name, isOptional, usual }: Member): ExpectedCell {
+  const unsaid = name === 'clock' ? "the system's" : 'none'
+  return { means: usual ?? (isOptional ? unsaid : 'required'), meaning: sameValue }
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  second: 1000,
+  m: 60_000,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+}
+
+/** The same value may be written as `'500ms'`, 500 ms or 500, and as `true` or true. */
+function sameValue(cell: string): string {
+  const text = withoutReason(cell).replace(/[`']/g, '').trim()
+  const [, amount = '', unit = ''] = /^(\d[\d ]*(?:\.\d+)?) ?(ms|seconds?|s|m|MiB|GiB)?$/.exec(text) ?? []
+  if (amount)
+    return String(Number(amount.replaceAll(' ', '')) * (UNITS[unit.replace('seconds', 'second')] ?? 1))
+  return ['none', 'required'].includes(text) ? '' : text
+}
