@@ -53,6 +53,24 @@ describe('the sink for a server', () => {
     expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
   })
 
+  it.each([401, 403, 404])(
+    'reports a server that refuses with %i, and the buffer keeps the records',
+    async (status) => {
+      const server = fakeServer()
+      const { collector, listen, errors } = collecting(
+        httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer() }),
+      )
+      server.statuses = [status]
+      listen(2)
+      await collector.flush()
+      expect(errors()).toEqual([`/telemetry answered ${status}`])
+      listen(1)
+      await collector.close()
+      expect(tokensOf(server.received)).toEqual([0, 1, 2])
+      expect(collector.dropped).toBe(0)
+    },
+  )
+
   it('counts records as taken when the connection breaks after the status', async () => {
     const body = new ReadableStream({ cancel: () => Promise.reject(new Error('reset')) })
     const fetch = async () => new Response(body, { status: 202 })

@@ -33,6 +33,9 @@ const MAX_BATCH_BYTES = 50_000
 /** How many records one `POST /telemetry` may contain. */
 const MAX_BATCH_RECORDS = 500
 const TOO_LARGE = 413
+/** Until somebody changes the server or the sink: no token, not allowed, a wrong address. */
+const REFUSALS: readonly number[] = [401, 403, 404, 405]
+/** Of a batch that the server will never accept. */
 const FINAL_STATUSES: readonly number[] = [400, TOO_LARGE, 422]
 const utf8 = new TextEncoder()
 
@@ -60,6 +63,9 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
         if (!buffer) throw error
         const dropped = await buffer.append(rest)
         if (dropped > 0) onDropped?.(dropped, `the buffer for ${url} is full`)
+        onTaken?.(rest.length)
+        // Waiting does not end a refusal, so somebody must hear of it.
+        if (error instanceof LeaseError && error.code === 'store-failed') throw error
         return
       }
       // The server can be reached, so buffered records follow. Those that it does not take stay in the buffer.
@@ -86,6 +92,7 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
     if (status === TOO_LARGE && lines.length > 1)
       return post(records.slice(0, Math.ceil(lines.length / 2)), onDropped)
     const answer = `${url} answered ${status}`
+    if (REFUSALS.includes(status)) throw new LeaseError('store-failed', answer)
     if (!FINAL_STATUSES.includes(status)) throw new LeaseError('store-unavailable', answer)
     // A batch that the server will never accept would block all later ones.
     onDropped?.(lines.length, `${answer}, so it will never accept them`)
