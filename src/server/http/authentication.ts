@@ -90,7 +90,7 @@ export class Authenticator {
   }
 
   async #byToken(authorization: string): Promise<IdentifyResult | undefined> {
-    const [, token] = /^Bearer (\S+)$/i.exec(authorization) ?? []
+    const [, token] = /^Bearer (.+)$/i.exec(authorization) ?? []
     if (token === undefined) return undefined
     const hash = await tokenHashOf(token)
     const found = this.#tokens.filter((known) => isSame(known.hash, hash))[0]

@@ -614,6 +614,12 @@ describe('the routes', () => {
     }
   })
 
+  it('know a token that contains spaces', async () => {
+    const token = 'a long random text'
+    await using other = await serviceBed({ settings: { leaseTokens: [token] } })
+    expect((await other.program(token).call('GET', '/api/leases')).status).toBe(200)
+  })
+
   it('describe in it which bodies may be empty or a form, and the name of the cookie', async () => {
     await using other = await serviceBed({ settings: { cookieName: 'sid' } })
     const answer = await other.browser().call('GET', '/openapi.json')
