@@ -14,7 +14,7 @@ let sandbox: Sandbox
 let runner: PageRunner
 beforeAll(async () => {
   sandbox = await Sandbox.create()
-  runner = await PageRunner.launch(sandbox.directory)
+  runner = await PageRunner.create(sandbox)
 })
 afterAll(async () => {
   await runner?.[Symbol.asyncDispose]()

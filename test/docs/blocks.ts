@@ -40,7 +40,7 @@ const ROLES: readonly string[] = ['serve', 'page', 'test'] satisfies Role[]
 
 /** A `serve` block with such a text is a Holdfast server, and a program with its port calls it. */
 const HOLDFAST_SERVER = /createServer|createLockServer|holdfast serve/
-const HOLDFAST_PORT = /:4321\b/
+const HOLDFAST_PORT = /\b4321\b/
 
 const SAME = ': same'
 const INFO = /^(?<language>\S*)(?: (?<role>\w+))??(?: file: (?<file>\S+))?(?: no-run: (?<noRun>.+))?$/
@@ -68,7 +68,8 @@ export function blocksOf(page: string, text: string): Block[] {
       if (!shown.has(line.trim()) && line.trim())
         throw new Error(`${where}: the page has not shown this line of the preamble: ${line.trim()}`)
     for (const line of fence.code.split('\n')) shown.add(line.trim())
-    const server = role === 'program' && HOLDFAST_PORT.test(fence.code) && blocks.findLast(isServer)
+    const server =
+      ['program', 'page'].includes(role) && HOLDFAST_PORT.test(fence.code) && blocks.findLast(isServer)
     if (isLanguage(language))
       blocks.push({
         ...{ page, line: fence.line, language, role, preamble, code: fence.code, files: new Map(files) },

@@ -1,8 +1,4 @@
 /** Pages whose blocks do not follow the convention yet. For these, `test/package/snippets.ts` compiles the blocks. */
 export const NOT_YET = [
-  'docs/laravel.md',
   'docs/sharing.md',
-  'docs/stores/http.md',
-  'docs/telemetry.md',
-  'docs/websocket.md',
 ]

@@ -7,15 +7,24 @@ import { HOLDFAST_PORT } from './servers.ts'
 
 /** Runs a block in Node or in a shell, as its page says. Throws if it does not do what CONTRIBUTING.md promises. */
 export async function runInNode(placed: PlacedBlock, sandbox: Sandbox): Promise<void> {
+  await besideItsServer(placed, sandbox, (environment) => runAlone(placed, environment))
+}
+
+/** Runs a block while the server that its page has shown before is up. */
+export async function besideItsServer<T>(
+  placed: PlacedBlock,
+  sandbox: Sandbox,
+  run: (environment: NodeJS.ProcessEnv) => Promise<T>,
+): Promise<T> {
   const environment = await sandbox.environmentFor(placed)
   const { server } = placed
-  if (!server) return runAlone(placed, environment)
+  if (!server) return run(environment)
   const running = start(server, environment)
   try {
     // The program of the server writes this file when it listens.
     const { HOLDFAST_DOCS_PORTS: ports = '' } = environment
     await running.until(() => existsSync(join(ports, String(HOLDFAST_PORT))))
-    await runAlone(placed, environment)
+    return await run(environment)
   } finally {
     await running.kill()
   }
