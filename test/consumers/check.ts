@@ -3,11 +3,9 @@
  * These are large, so they are not part of `npm test`.
  */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { root } from '../../scripts/run-tool.ts'
 import { codeOf } from '../docs/blocks.ts'
 import { manifest } from '../package/manifest.ts'
 import { pack, run } from '../package/packed.ts'
@@ -86,9 +84,8 @@ async function checkNext(project: string): Promise<void> {
         return <LockBanner state={state} lock={lock} />
       }`,
   })
-  const page = readFileSync(join(root, 'docs/embedding.md'), 'utf8')
-  const [, handler = ''] = /^```ts next\n([\s\S]*?)^```/m.exec(page) ?? []
-  await write(project, { 'app/locks/[...path]/route.ts': handler })
+  const handler = 'app/locks/[...path]/route.ts'
+  await write(project, { [handler]: codeOf('docs/embedding.md', handler) })
   await run(project, 'node', 'node_modules/.bin/next', 'build')
   report("Next's app router")
   await checkNextLocks(project)

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { blocksOfPage } from '../docs/blocks.ts'
+import { blocksOfPage, codeOf } from '../docs/blocks.ts'
 import { eventually } from '../eventually.ts'
-import { portOf, runExample } from './docs-example.ts'
+import { importExample, portOf, runExample } from './docs-example.ts'
 import { browserAt, joinRoom } from './node-client.ts'
 
 const JSON_BODY = { headers: { 'Content-Type': 'application/json' } }
@@ -50,5 +50,18 @@ describe('the pages on the server', () => {
     chat.send('hi')
     expect((await once(chat, 'message')).map(String)).toEqual(['echo: hi', 'false'])
     chat.close()
+  })
+
+  it('has a route handler for Next that serves locks below its path', async () => {
+    const code = codeOf('docs/embedding.md', 'app/locks/[...path]/route.ts')
+    const { POST, DELETE } =
+      await importExample<Record<string, (request: Request) => Promise<Response>>>(code)
+    const request = (method: string, cookie = '') =>
+      new Request('http://localhost/locks/api/documents/42/lock', { method, headers: { cookie } })
+    const locked = await POST?.(request('POST'))
+    const cookie = locked?.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const refused = await POST?.(request('POST'))
+    const released = await DELETE?.(request('DELETE', cookie))
+    expect([locked?.status, refused?.status, released?.status]).toEqual([200, 409, 200])
   })
 })
