@@ -25,7 +25,10 @@ const REPLACING_MODULES = globSync(UNITS).filter((file) =>
 const COMPUTING = { maxWorkers: '100%', sequence: { groupOrder: 1 } }
 
 /** Files that wait for servers, timers, processes and browsers leave the cores idle, so more of them run at once. */
-const WAITING = { maxWorkers: Math.min(12, 3 * availableParallelism()), sequence: { groupOrder: 2 } }
+const WAITING = {
+  maxWorkers: Math.min(12, Math.ceil(2.5 * availableParallelism())),
+  sequence: { groupOrder: 2 },
+}
 
 /** First the group that computes, which finds most mistakes in a minute, then the group that waits. */
 export const projects = [

@@ -10,7 +10,7 @@ const pages = ['build', '--config', 'web/vite.config.ts', '--outDir', join(direc
 
 rmSync(directory, { recursive: true, force: true })
 process.exitCode =
-  (await runTool('tsc', '-p', 'tsconfig.build.json', '--outDir', directory)) ||
+  (await runTool('tsc', '-p', 'tsconfig.build.json', '--singleThreaded', '--outDir', directory)) ||
   (await runTool('vite', ...pages, '--emptyOutDir', '--logLevel', 'warn'))
 for (const sheet of globSync(['**/*.css', '**/*.css.d.ts'], { cwd: join(root, 'src') }))
   cpSync(join(root, 'src', sheet), join(directory, sheet))

@@ -11,15 +11,15 @@ import { failureLines, lastLine, type Summary, summarize } from './test-summary.
 
 const checks = {
   'lint and format': ['biome', 'check', '--error-on-warnings'],
-  types: ['tsc', '--noEmit'],
+  types: ['tsc', '--noEmit', '--singleThreaded'],
   build: ['node', 'scripts/build.ts'],
 } as const
 
-const failedChecks: string[] = []
-for (const [title, [tool, ...args]] of Object.entries(checks)) {
-  console.log(`\n${title}`)
-  if ((await runTool(tool, ...args)) !== 0) failedChecks.push(`${title} failed`)
-}
+console.log(Object.keys(checks).join(', '))
+const outcomes = Object.entries(checks).map(async ([title, [tool, ...args]]) =>
+  (await runTool(tool, ...args)) === 0 ? [] : [`${title} failed`],
+)
+const failedChecks = (await Promise.all(outcomes)).flat()
 const tests = await runTests()
 const summary = { ...tests, problems: [...failedChecks, ...tests.problems] }
 

@@ -1,33 +1,36 @@
 import { basename, relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The files that take longest, the longest first. A file that is missing here only ends the run a little later. */
+/**
+ * The files that take longest, the longest first, but the tortures, which need a core each, are spread. A file that is
+ * missing here only ends the run a little later.
+ */
 const LONGEST = [
   'test/stores/firestore.torture.test.ts',
+  'test/docs/docs.test.ts',
   'test/stores/firestore.test.ts',
   'test/stores/postgres.test.ts',
-  'test/docs/docs.test.ts',
   'test/surface/surface.test.ts',
   'test/stores/etcd.torture.test.ts',
-  'test/stores/mysql.test.ts',
   'test/server/contents.test.ts',
+  'test/stores/mysql.test.ts',
   'test/stores/redis.test.ts',
   'test/stores/mysql.torture.test.ts',
+  'test/package/exports.test.ts',
   'test/stores/etcd.test.ts',
   'test/stores/redis.torture.test.ts',
-  'test/stores/postgres.torture.test.ts',
-  'test/stores/nats.torture.test.ts',
-  'test/stores/sqlite.torture.test.ts',
-  'test/package/exports.test.ts',
   'test/cli/run.test.ts',
-  'test/cli/outage.test.ts',
   'test/stores/redis-cluster.test.ts',
-  'test/stores/once-processes.test.ts',
-  'test/stores/nats.test.ts',
+  'test/stores/postgres.torture.test.ts',
+  'test/cli/outage.test.ts',
   'test/stores/once-example.test.ts',
+  'test/stores/sqlite.torture.test.ts',
+  'test/stores/nats.test.ts',
   'test/stores/guard.test.ts',
+  'test/stores/nats.torture.test.ts',
   'test/cli/frozen.test.ts',
   'test/cli/misuse.test.ts',
+  'test/stores/once-processes.test.ts',
   'test/server/nodes.test.ts',
   'test/stores/file-schedules.test.ts',
   'test/stores/file.torture.test.ts',

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { run } from '../package/packed.ts'
+import { compileProject } from '../package/packed.ts'
 import { type Block, titleOf } from './blocks.ts'
 import type { PlacedBlock, Sandbox } from './sandbox.ts'
 
@@ -60,6 +60,6 @@ async function tsc(
   if (placed.length === 0) return ''
   const files = placed.map((example) => relative(directory, join(example.directory, example.file)))
   await writeFile(join(directory, config), JSON.stringify({ compilerOptions, files }))
-  const compiled = run(directory, 'tsc', '-p', config, '--pretty', 'false')
+  const compiled = compileProject(directory, config)
   return compiled.catch(({ message }: Error) => message)
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { codeOf } from '../docs/blocks.ts'
 import { manifest } from './manifest.ts'
-import { type Packed, pack, run } from './packed.ts'
+import { compileProject, type Packed, pack, run } from './packed.ts'
 import { paste, runServer } from './readme.ts'
 
 /** Parts that nobody imports by name. */
@@ -92,7 +92,7 @@ describe('the package', () => {
     await writeFile(join(packed.consumer, 'uses.ts'), imports.join(''))
     const config = JSON.stringify({ compilerOptions, files: ['uses.ts'] })
     await writeFile(join(packed.consumer, 'tsconfig.json'), config)
-    await run(packed.consumer, 'tsc', '-p', '.')
+    await compileProject(packed.consumer)
   })
 
   describe('for those who write a store', () => {
@@ -109,7 +109,7 @@ describe('the package', () => {
       }
       const config = JSON.stringify({ compilerOptions, files: ['own-suite.ts', 'own-torture.ts'] })
       await writeFile(join(packed.consumer, 'tsconfig.store.json'), config)
-      await run(packed.consumer, 'tsc', '-p', 'tsconfig.store.json')
+      await compileProject(packed.consumer, 'tsconfig.store.json')
     })
 
     it('tests it with real processes', async () => {
@@ -153,7 +153,7 @@ describe('the package', () => {
     const compilerOptions = { ...CONSUMER_OPTIONS, module, moduleResolution }
     const config = JSON.stringify({ compilerOptions, files: ['uses.cts'] })
     await writeFile(join(packed.consumer, 'tsconfig.commonjs.json'), config)
-    await run(packed.consumer, 'tsc', '-p', 'tsconfig.commonjs.json')
+    await compileProject(packed.consumer, 'tsconfig.commonjs.json')
   })
 
   it("carries 'use client' in holdfast/react", () => {

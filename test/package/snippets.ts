@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { root } from '../../scripts/run-tool.ts'
 import { NOT_YET } from '../docs/not-yet.ts'
 import { manifest } from './manifest.ts'
-import { run } from './packed.ts'
+import { compileProject } from './packed.ts'
 
 /** A block of code on a page, to be compiled as TypeScript. */
 export interface Snippet {
@@ -54,7 +54,7 @@ export async function compile(snippets: readonly Snippet[]): Promise<void> {
       await mkdir(dirname(file), { recursive: true })
       await writeFile(file, '\n'.repeat(snippet.line) + snippet.code)
     }
-    await run(directory, 'tsc', '-p', '.', '--pretty', 'false').catch(({ message }: Error) => {
+    await compileProject(directory).catch(({ message }: Error) => {
       throw new Error(message.replace(/^(\S+)\.\d+\.tsx?\((\d+),\d+\)/gm, '$1:$2'))
     })
   } finally {

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
-import { run } from '../package/packed.ts'
+import { compileProject } from '../package/packed.ts'
 
 const consumer = inject('consumer')
 
@@ -20,6 +20,6 @@ describe('the declarations of the installed package', () => {
     }
     const config = `tsconfig.${extension}.json`
     await writeFile(join(consumer, config), JSON.stringify({ compilerOptions, files }))
-    await run(consumer, 'tsc', '-p', config, '--pretty', 'false')
+    await compileProject(consumer, config)
   })
 })

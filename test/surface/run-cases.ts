@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from '../package/packed.ts'
+import { compileProject, run } from '../package/packed.ts'
 import type { BackendName } from './columns.ts'
 import type { Surface } from './declarations/surface.ts'
 
@@ -37,7 +37,7 @@ export async function compileCases(folder: string): Promise<void> {
     ...{ allowImportingTsExtensions: true, noEmit: true, skipLibCheck: true },
   }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['cases'] }))
-  await run(folder, 'tsc', '-p', '.', '--pretty', 'false')
+  await compileProject(folder)
 }
 
 /** Runs the cases of one backend in a process of their own. It has to end by itself. */
