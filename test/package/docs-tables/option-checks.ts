@@ -29,6 +29,7 @@ const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/sync.md#Testing': ['src/testing/fake-browser/index.ts#FakeBrowserOptions'],
   'docs/telemetry.md#Collect 2': ['src/telemetry/collector.ts#CollectorOptions'],
   'docs/telemetry.md#Files': ['src/telemetry/file-sink-node.ts#FileSinkOptions'],
+  'docs/telemetry.md#Pages': ['src/telemetry/http-batches.ts#HttpSinkOptions'],
   'docs/testing.md#A store of your own': ['src/testing/describe-store.ts#DescribeStoreOptions'],
   'docs/testing.md#Real processes': [
     'src/testing/node/describe-lifetime.ts#LifetimeOptions',
