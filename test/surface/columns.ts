@@ -24,6 +24,8 @@ export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
   'holdfast/once': [
     ...['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'firestore'],
   ] as BackendName[],
+  'holdfast/server': ['memory', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'nats'],
+  'holdfast/server/node': ['sqlite', 'http'],
 }
 
 /** Entries without cases. The list becomes empty; a new entry belongs into `COLUMNS`. */
@@ -46,6 +48,19 @@ const ONLY: Readonly<Record<string, readonly BackendName[]>> = {
   guardTable: ['sqlite', 'pg', 'postgres-js'],
   fenceAllows: ['pg'],
   expectWritten: ['pg'],
+  migrateServer: ['pg', 'postgres-js'],
+  createPrivateFile: ['sqlite'],
+  openSqlite: ['sqlite'],
+  ...usedOn(
+    'memory',
+    ...['createLockServer', 'createChannels', 'resolveSettings', 'settingsOf', 'SETTINGS', 'jsonLog'],
+    ...['defaultAuthorize', 'UnreadableContent', 'checkDependencies'],
+  ),
+  ...usedOn(
+    'http',
+    ...['createServer', 'attachSockets', 'nodeListener', 'prometheusMeter', 'loadSettings', 'settingFlags'],
+    'Listener',
+  ),
 }
 
 const CLIENTS: Readonly<Record<string, readonly BackendName[]>> = {
@@ -57,4 +72,8 @@ const CLIENTS: Readonly<Record<string, readonly BackendName[]>> = {
 export function belongsTo(value: string, backend: BackendName): boolean {
   const named = /^(memory|sqlite|postgres|redis|mysql|nats|firestore|etcd)(?=[A-Z])/.exec(value)?.[1]
   return (ONLY[value] ?? CLIENTS[named ?? ''] ?? [named ?? backend]).includes(backend)
+}
+
+function usedOn(backend: BackendName, ...values: readonly string[]): Record<string, readonly BackendName[]> {
+  return Object.fromEntries(values.map((value) => [value, [backend]]))
 }

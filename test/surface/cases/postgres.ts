@@ -8,11 +8,19 @@ import {
 } from 'holdfast/guard'
 import { postgresJobs } from 'holdfast/once'
 import { inspectPostgres, migratePostgres, type PostgresClient, postgresStore } from 'holdfast/postgres'
+import {
+  migrateServer,
+  postgresAudit,
+  postgresBus,
+  postgresDocuments,
+  postgresSecrets,
+} from 'holdfast/server'
 import { type Backend, unique } from './backend.ts'
 import { guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
 import { locksCase } from './locks.ts'
 import { FIELDS, onceCase, STATUSES } from './once.ts'
+import { auditCase, busCase, documentsCase, secretsCase } from './server-parts.ts'
 import { storeCase } from './store.ts'
 
 /** The search path of the client begins with an empty schema. */
@@ -42,6 +50,22 @@ export function postgresCases(
       await run("insert into document values ('42', 33, 'lease-33')")
       await run(`update document set fence = 34 where ${fenceAllows('34', "'lease-34'")}`)
       expectWritten({ resource: 'document', token: 34, id: 'lease-34' }, 1)
+    },
+    async server() {
+      await migrateServer(client)
+      await run(`create role ${unique}_role`)
+      const tables = { leases: 'l', documents: 'd', audit: 'a', secrets: 's' }
+      await migrateServer(client, { schema: `${unique}_server`, ...tables, grantTo: `${unique}_role` })
+      await run(`drop schema ${unique}_server cascade`)
+      await run(`drop role ${unique}_role`)
+      await documentsCase(postgresDocuments(client))
+      await documentsCase(postgresDocuments(client, { table: 'other_documents' }))
+      await auditCase(postgresAudit(client))
+      await auditCase(postgresAudit(client, { table: 'other_audit', maxEntries: 100 }))
+      await secretsCase(postgresSecrets(client))
+      await secretsCase(postgresSecrets(client, { table: 'other_secrets' }))
+      await busCase(() => postgresBus(client))
+      await busCase(() => postgresBus(client, { channel: 'other_bus', listen: client }))
     },
     async once() {
       const names = { schema: unique, table: 'tasks', columns: FIELDS, statuses: STATUSES, prepare: true }

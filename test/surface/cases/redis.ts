@@ -1,11 +1,13 @@
 import { type RedisScriptClient, redisGuard } from 'holdfast/guard'
 import { redisJobs } from 'holdfast/once'
 import { type RedisClient, redisStore } from 'holdfast/redis'
+import { redisAudit, redisBus, redisDocuments, redisSecrets } from 'holdfast/server'
 import { type Backend, unique } from './backend.ts'
 import { guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
 import { locksCase } from './locks.ts'
 import { FIELDS, onceCase, STATUSES } from './once.ts'
+import { auditCase, busCase, documentsCase, secretsCase } from './server-parts.ts'
 import { storeCase } from './store.ts'
 
 export function redisCases(client: RedisClient & RedisScriptClient): Backend['cases'] {
@@ -19,6 +21,16 @@ export function redisCases(client: RedisClient & RedisScriptClient): Backend['ca
       const lease = { resource: `${unique}:guarded`, token: 35, id: 'lease-35' }
       await guard.set(lease, 'saved')
       await guard.set(lease, 'saved', { px: '1m' })
+    },
+    async server() {
+      await documentsCase(redisDocuments(client))
+      await documentsCase(redisDocuments(client, { prefix: `${unique}:parts` }))
+      await auditCase(redisAudit(client))
+      await auditCase(redisAudit(client, { prefix: `${unique}:parts`, maxEntries: 100 }))
+      await secretsCase(redisSecrets(client))
+      await secretsCase(redisSecrets(client, { prefix: `${unique}:parts` }))
+      await busCase(() => redisBus(client))
+      await busCase(() => redisBus(client, { channel: `${unique}:bus` }))
     },
     once: () =>
       onceCase(

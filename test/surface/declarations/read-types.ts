@@ -112,6 +112,7 @@ export class TypeReader {
     if (name === 'Promise' || name === 'PromiseLike') return { kind: 'promise', of: of() }
     if (name === 'Array' || name === 'ReadonlyArray') return { kind: 'list', of: of() }
     if (['Partial', 'Readonly', 'Required', 'Awaited', 'NonNullable'].includes(name)) return of()
+    if (name in INHERITED) return this.#object(scope.place, inheritedFrom(name, scope.place))
     if (name === 'Pick' || name === 'Omit') {
       const keys = second ? namesIn(second) : []
       const kept = Object.entries(this.#membersOf(of())).filter(
@@ -200,15 +201,6 @@ export class TypeReader {
     const members: Members = {}
     for (const { expression, typeArguments } of heritage) {
       const name = 'name' in expression ? String(expression.name) : ''
-      for (const key of INHERITED[name] ?? [])
-        members[key] = {
-          kind: 'function',
-          name: `${scope.place}.${key}`,
-          parameters: [],
-          required: 0,
-          rest: false,
-          returns: OPAQUE,
-        }
       const base = this.#membersOf(this.#reference(name, typeArguments?.params ?? [], scope))
       for (const [key, type] of Object.entries(base)) members[key] = renamed(type, `${scope.place}.${key}`)
     }
@@ -219,6 +211,14 @@ export class TypeReader {
     const objects = alternatives(type, this.types).filter((one) => one.kind === 'object')
     return Object.assign({}, ...objects.map(({ members }) => members))
   }
+}
+
+function inheritedFrom(name: string, place: string): Members {
+  const methods = (INHERITED[name] ?? []).map((key): [string, FunctionType] => {
+    const method = { name: `${place}.${key}`, parameters: [], required: 0, rest: false, returns: OPAQUE }
+    return [key, { kind: 'function', ...method }]
+  })
+  return Object.fromEntries(methods)
 }
 
 /** An inherited method counts for the type that inherits it. */

@@ -2,11 +2,13 @@ import { Etcd3 } from 'etcd3'
 import { etcdStore } from 'holdfast/etcd'
 import { etcdGuard } from 'holdfast/guard'
 import { etcdJobs } from 'holdfast/once'
+import { etcdAudit, etcdBus, etcdDocuments, etcdSecrets } from 'holdfast/server'
 import { addressOf, type Backend, unique } from '../backend.ts'
 import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { FIELDS, onceCase, STATUSES } from '../once.ts'
+import { auditCase, busCase, documentsCase, secretsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -20,6 +22,16 @@ export async function open(): Promise<Backend> {
         const guard = etcdGuard(client, `${unique}:document`)
         await guardCase(guard)
         await guard.set({ resource: `${unique}:guarded`, token: 35, id: 'lease-35' }, 'saved')
+      },
+      async server() {
+        await documentsCase(etcdDocuments(client))
+        await documentsCase(etcdDocuments(client, { prefix: `${unique}/parts/` }))
+        await auditCase(etcdAudit(client))
+        await auditCase(etcdAudit(client, { prefix: `${unique}/parts/`, maxEntries: 100 }))
+        await secretsCase(etcdSecrets(client))
+        await secretsCase(etcdSecrets(client, { prefix: `${unique}/parts/` }))
+        await busCase(() => etcdBus(client))
+        await busCase(() => etcdBus(client, { key: `${unique}-bus` }))
       },
       once: () =>
         onceCase(

@@ -5,6 +5,7 @@ import { createServer } from 'holdfast/server/node'
 import type { Backend } from '../backend.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
+import { nodeServerCase } from '../server-node.ts'
 import { storeCase } from '../store.ts'
 
 const TOKEN = 'a-token-of-at-least-thirty-two-characters'
@@ -29,6 +30,7 @@ export async function open(): Promise<Backend> {
             headers: () => ({ 'x-trace': 'surface' }),
           }),
         ),
+      server: nodeServerCase,
     },
     async [Symbol.asyncDispose]() {
       await leaseApi.close()

@@ -3,11 +3,14 @@ import { systemClock } from 'holdfast'
 import { memoryGuard } from 'holdfast/guard'
 import { memoryStore } from 'holdfast/memory'
 import { memoryJobs, oidcAuthorize } from 'holdfast/once'
+import { memoryAudit, memoryBus, memoryDocuments } from 'holdfast/server'
 import type { Backend } from '../backend.ts'
 import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { onceCase, STATUSES } from '../once.ts'
+import { lockServerCase } from '../server.ts'
+import { auditCase, busCase, documentsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -17,6 +20,14 @@ export async function open(): Promise<Backend> {
       locks: () => locksCase(() => memoryStore()),
       store: () => storeCase(() => memoryStore({ clock: systemClock })),
       guard: () => guardCase(memoryGuard()),
+      async server() {
+        await documentsCase(memoryDocuments())
+        await documentsCase(memoryDocuments({ clock: systemClock }))
+        await auditCase(memoryAudit())
+        await auditCase(memoryAudit(100))
+        await busCase(memoryBus)
+        await lockServerCase()
+      },
       async once() {
         await onceCase(memoryJobs(), memoryJobs({ statuses: STATUSES, clock: systemClock }))
         await authorizes()

@@ -1,12 +1,14 @@
 import { mysqlGuard, mysqlGuardTable } from 'holdfast/guard'
 import { migrateMysql, mysqlStore } from 'holdfast/mysql'
 import { mysqlJobs } from 'holdfast/once'
+import { mysqlAudit, mysqlBus, mysqlDocuments, mysqlSecrets } from 'holdfast/server'
 import { createPool } from 'mysql2/promise'
 import { addressOf, type Backend, unique } from '../backend.ts'
 import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { FIELDS, onceCase, STATUSES } from '../once.ts'
+import { auditCase, busCase, documentsCase, secretsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -29,6 +31,16 @@ export async function open(): Promise<Backend> {
         await pool.query(mysqlGuardTable({ table: 'other_guard' }))
         await guardCase(mysqlGuard(pool))
         await guardCase(mysqlGuard(pool, { table: 'other_guard' }))
+      },
+      async server() {
+        await documentsCase(mysqlDocuments(pool))
+        await documentsCase(mysqlDocuments(pool, { table: 'other_documents' }))
+        await auditCase(mysqlAudit(pool))
+        await auditCase(mysqlAudit(pool, { table: 'other_audit', maxEntries: 100 }))
+        await secretsCase(mysqlSecrets(pool))
+        await secretsCase(mysqlSecrets(pool, { table: 'other_secrets' }))
+        await busCase(() => mysqlBus(pool))
+        await busCase(() => mysqlBus(pool, { table: 'other_bus', poll: 20 }))
       },
       async once() {
         const names = { database: unique, table: 'tasks', columns: FIELDS, statuses: STATUSES }

@@ -5,12 +5,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from 'holdfast'
 import { guardTable, sqliteGuard } from 'holdfast/guard'
 import { sqliteJobs } from 'holdfast/once'
+import { createPrivateFile, openSqlite, sqliteAudit, sqliteDocuments } from 'holdfast/server/node'
 import { sqliteStore } from 'holdfast/sqlite'
 import type { Backend } from '../backend.ts'
 import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { FIELDS, onceCase, STATUSES } from '../once.ts'
+import { auditCase, documentsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -28,6 +30,14 @@ export async function open(): Promise<Backend> {
         database.exec(guardTable({ table: 'other_guard' }))
         await guardCase(sqliteGuard(database))
         await guardCase(sqliteGuard(database, { table: 'other_guard' }))
+      },
+      async server() {
+        createPrivateFile(join(directory, 'server.db'))
+        using opened = openSqlite(join(directory, 'server.db'))
+        await documentsCase(sqliteDocuments(opened))
+        await documentsCase(sqliteDocuments(opened, { table: 'other_documents' }))
+        await auditCase(sqliteAudit(opened))
+        await auditCase(sqliteAudit(opened, { table: 'other_audit', maxEntries: 100 }))
       },
       async once() {
         const names = { table: 'tasks', columns: FIELDS, statuses: STATUSES, clock: systemClock }
