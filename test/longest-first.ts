@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * The files that take longest, the longest first, but the tortures, which need a core each, are spread. A file that is
  * missing here only ends the run a little later.
  */
-const LONGEST = [
+export const LONGEST = [
   'test/stores/firestore.torture.test.ts',
   'test/docs/docs.test.ts',
   'test/stores/firestore.test.ts',
