@@ -1,12 +1,10 @@
 /** Runs the code blocks for pages, as printed, from the packed package. `test/docs` runs all others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { blocksOf, blocksOfPage, pages, titleOf } from '../docs/blocks.ts'
-import { NOT_YET } from '../docs/not-yet.ts'
 import { PageRunner } from '../docs/run-page.ts'
 import { Sandbox } from '../docs/sandbox.ts'
 
 const blocks = pages()
-  .filter((page) => !NOT_YET.includes(page))
   .flatMap(blocksOfPage)
   .filter(({ role, noRun }) => role === 'page' && noRun === undefined)
 

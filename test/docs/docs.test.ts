@@ -5,13 +5,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { blocksOfPage, pages, titleOf } from './blocks.ts'
 import { compile, isCompiled } from './compile.ts'
-import { NOT_YET } from './not-yet.ts'
 import { runInNode } from './run-node.ts'
 import { Sandbox } from './sandbox.ts'
 
-const blocks = pages()
-  .filter((page) => !NOT_YET.includes(page))
-  .flatMap(blocksOfPage)
+const blocks = pages().flatMap(blocksOfPage)
 const compiled = blocks.filter(isCompiled)
 const run = blocks.filter(({ noRun }) => noRun === undefined)
 /** `test/browser/docs-pages.test.ts` runs the others. */
@@ -53,9 +50,10 @@ describe('a reader', () => {
 })
 
 function summary(correct: number): string {
-  const reasons = excused.map((block) => `${titleOf(block)}: ${block.noRun}`)
+  const whole = compiled.filter(({ preamble }) => preamble === '').length
   return [
-    `${correct} of ${compiled.length} blocks compile, ${run.length} are run, ${excused.length} are excused`,
-    ...reasons,
+    `${blocks.length} blocks: ${correct} of ${compiled.length} compile, ${run.length} are run, ${excused.length} are not`,
+    `${whole} of ${compiled.length} show every line; the others repeat what their page has shown`,
+    ...excused.map((block) => `${titleOf(block)}: ${block.noRun}`),
   ].join('\n  ')
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import type { DocumentLockPhase } from '../../src/client/index.ts'
-import { snippetsOf } from './snippets.ts'
+import { blocksOfPage } from '../docs/blocks.ts'
 
 const page = readFileSync(join(root, 'docs/client.md'), 'utf8')
 const [, section = ''] = page.split('## The state\n')
@@ -29,7 +29,7 @@ describe('the page of the client', () => {
   })
 
   it('has a component that needs no lint exceptions', async () => {
-    const [component] = snippetsOf('docs/client.md', page).filter(({ extension }) => extension === 'tsx')
+    const [component] = blocksOfPage('docs/client.md').filter(({ language }) => language === 'tsx')
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-lint-'))
     await writeFile(join(directory, 'biome.json'), '{}')
     await writeFile(join(directory, 'editor.tsx'), component?.code ?? '')

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,15 +15,6 @@ afterEach(() => {
   for (const child of running.splice(0)) child.kill('SIGKILL')
 })
 afterAll(() => rmSync(directory, { recursive: true }))
-
-/** The code blocks of a page that begin with ```js or ```ts and this word. */
-export function docsExamples(page: string, kind: string): { readonly name: string; readonly code: string }[] {
-  const text = readFileSync(join(root, page), 'utf8')
-  return Array.from(text.matchAll(/^```[jt]s (\w+)\n(.*?)^```/gms), ([, name = '', code = '']) => ({
-    name,
-    code,
-  })).filter(({ name }) => name === kind)
-}
 
 /** Runs an example with the source, on another port than 4321. The returned function returns its output so far. */
 export function runExample(code: string, port: number): () => string {

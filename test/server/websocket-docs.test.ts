@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { blocksOfPage, type Role } from '../docs/blocks.ts'
 import { eventually } from '../eventually.ts'
-import { docsExamples, portOf, runExample } from './docs-example.ts'
+import { portOf, runExample } from './docs-example.ts'
 
-const examples = (kind: string) => docsExamples('docs/websocket.md', kind)
+const examples = (kind: Role) => blocksOfPage('docs/websocket.md').filter(({ role }) => role === kind)
 
 const servers: HoldfastServer[] = []
 afterEach(async () => {
