@@ -5,7 +5,7 @@ import { type LoadedExtension, loadUnpacked } from '../browser/loaded-extension.
 import { programOf } from './blocks.ts'
 import { type BuiltFiles, bundlePage, bundleWorker, ENDED } from './bundle-page.ts'
 import type { PlacedBlock } from './sandbox.ts'
-import { visitPage } from './visit-page.ts'
+import { type Look, visitPage } from './visit-page.ts'
 
 const MANIFEST = {
   manifest_version: 3,
@@ -34,7 +34,7 @@ export function usesExtension(code: string): boolean {
 }
 
 /** Runs a block with a coordinator as the service worker of an extension, and others as its page. */
-export async function runInExtension(placed: PlacedBlock): Promise<readonly string[]> {
+export async function runInExtension(placed: PlacedBlock, look?: Look): Promise<readonly string[]> {
   const isWorker = programOf(placed.block).includes('createCoordinator(')
   const { directory, file } = placed
   if (!isWorker) await writeFile(join(directory, 'coordinator.js'), COORDINATOR)
@@ -43,7 +43,7 @@ export async function runInExtension(placed: PlacedBlock): Promise<readonly stri
   await using folder = await writeExtension(new Map([...page, ...worker]))
   await using extension = await loadUnpacked(folder.path)
   if (isWorker) return await problemsOfWorker(extension)
-  return await visitPage(extension.browser, new URL('index.html', extension.worker.url()).href)
+  return await visitPage(extension.browser, new URL('index.html', extension.worker.url()).href, look)
 }
 
 function problemsOfWorker({ worker }: LoadedExtension): Promise<readonly string[]> {

@@ -14,7 +14,7 @@ import { runInExtension, usesExtension } from './run-extension.ts'
 import { besideItsServer } from './run-node.ts'
 import type { PlacedBlock, Sandbox } from './sandbox.ts'
 import { HOLDFAST_PORT } from './servers.ts'
-import { answerPickers, visitPage } from './visit-page.ts'
+import { answerPickers, type Look, visitPage } from './visit-page.ts'
 
 const PAGE = 'http://localhost:5173'
 
@@ -37,20 +37,20 @@ export class PageRunner implements AsyncDisposable {
   }
 
   /** Rejects with what a reader would see in the developer tools. */
-  async run(placed: PlacedBlock): Promise<void> {
+  async run(placed: PlacedBlock, look?: Look): Promise<void> {
     const problems = usesExtension(programOf(placed.block))
-      ? await runInExtension(placed)
-      : await this.#runInPage(placed)
+      ? await runInExtension(placed, look)
+      : await this.#runInPage(placed, look)
     if (problems.length > 0) throw new Error(problems.join('\n'))
   }
 
-  async #runInPage(placed: PlacedBlock): Promise<readonly string[]> {
+  async #runInPage(placed: PlacedBlock, look?: Look): Promise<readonly string[]> {
     this.#site.files = await bundlePage(placed.directory, placed.file)
     const browser = await this.#launch()
     return besideItsServer(placed, this.#sandbox, async ({ HOLDFAST_DOCS_PORTS: ports = '' }) => {
       const port = join(ports, String(HOLDFAST_PORT))
       this.#server.forward(existsSync(port) ? Number(readFileSync(port, 'utf8')) : undefined)
-      const problems = await visitPage(browser, PAGE)
+      const problems = await visitPage(browser, PAGE, look)
       await forget(browser)
       return problems
     })

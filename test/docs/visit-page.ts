@@ -1,18 +1,28 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { ENDED } from './bundle-page.ts'
 
+/** Looks at a page whose block has run. `printed`: what it has printed so far. */
+export type Look = (page: Page, printed: readonly string[]) => Promise<void>
+
 /**
- * Opens the page, waits until its block has run, and presses each button once. Resolves with what a reader would see in
+ * Opens the page, waits until its block has run, presses each button once, and looks. Resolves with what a reader would see in
  * the developer tools: errors, warnings, failed loads, and alerts.
  */
-export async function visitPage(browser: BrowserContext, url: string): Promise<readonly string[]> {
+export async function visitPage(
+  browser: BrowserContext,
+  url: string,
+  look?: Look,
+): Promise<readonly string[]> {
   const page = await browser.newPage()
   const problems = problemsOf(page)
+  const printed: string[] = []
+  page.on('console', (message) => printed.push(message.text()))
   const failed = page.waitForEvent('pageerror')
   await page.goto(url)
   await Promise.race([page.waitForFunction((ended) => ended in globalThis, ENDED), failed])
   await page.waitForLoadState('networkidle')
   await pressButtons(page)
+  await look?.(page, printed)
   const found = [...problems]
   await page.close()
   await failed.catch(() => {})
