@@ -2,7 +2,7 @@ import { type ExpectedCell, type ExpectedRow, PROSE, type TableCheck } from './c
 import { type Member, membersOf, withoutReason } from './declarations.ts'
 
 /** The interfaces that declare the options of each table: `file#Interface`. */
-const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
+export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/autosave.md#Options': ['src/autosave/types.ts#AutoSaveOptions'],
   'docs/client.md#Options': ['src/client/document-lock-types.ts#DocumentLockOptions'],
   'docs/guide.md#The manager': [
@@ -75,7 +75,7 @@ export const OPTION_CHECKS: readonly TableCheck[] = Object.entries(OPTION_TABLES
 }))
 
 /** `file#Interface`, and then the names of some of its members if not all are meant. */
-function optionsOf(source: string): Member[] {
+export function optionsOf(source: string): Member[] {
   const [declaration = '', ...names] = source.split(' ')
   const [file = '', name = ''] = declaration.split('#')
   return membersOf(file, name).filter((member) => names.length === 0 || names.includes(member.name))
@@ -96,7 +96,7 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 /** The same value may be written as `'500ms'`, 500 ms or 500, and as `true` or true. */
-function sameValue(cell: string): string {
+export function sameValue(cell: string): string {
   const text = withoutReason(cell).replace(/[`']/g, '').trim()
   const [, amount = '', unit = ''] = /^(\d[\d ]*(?:\.\d+)?) ?(ms|seconds?|s|m|MiB|GiB)?$/.exec(text) ?? []
   if (amount)
