@@ -23,23 +23,36 @@ export const mysql: ServerKind = {
     if (!program || !installer || !defaults) return undefined
     const user = await unprivilegedUser('mysql', 'nobody')
     const data = (directory: string) => join(directory, 'data')
-    const as = (file: string, args: string[]): Command => ({
+    /** Of its own, because its user may not write into ours. */
+    const temporary = (directory: string) => join(directory, 'temporary')
+    const as = (directory: string, file: string, args: string[]): Command => ({
       file,
       args: ['--no-defaults', ...args],
+      env: { TMPDIR: temporary(directory) },
       ...user,
       crashSignal: 'SIGKILL',
     })
     return {
       program,
       async prepare(directory) {
-        await mkdir(data(directory), { mode: 0o700 })
-        if (user) await chown(data(directory), user.uid, user.gid)
+        for (const folder of [data(directory), temporary(directory)]) {
+          await mkdir(folder, { mode: 0o700 })
+          if (user) await chown(folder, user.uid, user.gid)
+        }
         // It also creates the empty database `test`.
-        return as(installer, [`--datadir=${data(directory)}`, '--auth-root-authentication-method=normal'])
+        return as(directory, installer, [
+          `--datadir=${data(directory)}`,
+          '--auth-root-authentication-method=normal',
+        ])
       },
       async command(directory, port) {
         const files = [`--datadir=${data(directory)}`, `--socket=${join(data(directory), 'socket')}`]
-        return as(program, [...files, `--port=${port}`, '--bind-address=127.0.0.1', '--skip-name-resolve'])
+        return as(directory, program, [
+          ...files,
+          `--port=${port}`,
+          '--bind-address=127.0.0.1',
+          '--skip-name-resolve',
+        ])
       },
     }
   },

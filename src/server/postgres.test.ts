@@ -82,10 +82,12 @@ it.each([
 
 it('openSqlite refuses what is not a path, and says what is wrong with the file', async () => {
   for (const foreign of [null, 10n, {}, '']) await expectRefusal(() => openSqlite(foreign as never), 'path')
-  expect(() => openSqlite('/nonexistent/holdfast.db')).toThrow(
+  // A directory, not a file.
+  const path = import.meta.dirname
+  expect(() => openSqlite(path)).toThrow(
     expect.objectContaining({
       code: 'store-failed',
-      message: expect.stringContaining('the database /nonexistent/holdfast.db: '),
+      message: expect.stringContaining(`the database ${path}: `),
     }),
   )
 })
