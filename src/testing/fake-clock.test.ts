@@ -1,9 +1,83 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../core/index.ts'
 import { FakeClock } from './fake-clock.ts'
 
-it('time never goes back, also when two callers let it pass at once', async () => {
-  const clock = new FakeClock()
-  const started = clock.monotonic()
-  await Promise.all([clock.advance(100), clock.advance(40)])
-  expect(clock.monotonic() - started).toBe(100)
+const clocks = [
+  ['a FakeClock', new FakeClock()],
+  ['the clock of this machine', systemClock],
+] as const
+
+describe.each(clocks)('%s', (_, clock) => {
+  it('has a monotonic time in fractions, which goes on between two reads or stands still', () => {
+    const reads = Array.from({ length: 100 }, () => clock.monotonic())
+    expect(reads.some((read) => !Number.isInteger(read))).toBe(true)
+    expect(reads).toEqual(reads.toSorted((a, b) => a - b))
+    expect(new Set(reads).size).toBeGreaterThan(1)
+  })
+
+  it('has a wall time in whole milliseconds, from another origin', () => {
+    expect(Number.isInteger(clock.now())).toBe(true)
+    expect(clock.now() - clock.monotonic()).toBeGreaterThan(1_000_000_000)
+  })
+})
+
+describe('a fake clock', () => {
+  it('starts at the wall time that it is given, and moves only by nanoseconds on its own', () => {
+    const clock = new FakeClock(1_000_000)
+    const started = clock.monotonic()
+    for (let read = 0; read < 1000; read++) clock.monotonic()
+    expect(clock.now()).toBe(1_000_000)
+    expect(clock.monotonic() - started).toBeLessThan(0.01)
+  })
+
+  it('moves both times by what it advances', async () => {
+    const clock = new FakeClock(1_000_000)
+    const started = clock.monotonic()
+    await clock.advance(2500)
+    expect(clock.now()).toBe(1_002_500)
+    expect(clock.monotonic() - started).toBeCloseTo(2500, 3)
+  })
+
+  it('runs a timer when it advances by its time, and not before', async () => {
+    const clock = new FakeClock()
+    let ran = 0
+    clock.setTimer(() => ran++, 30_000)
+    await clock.advance(29_999)
+    expect(ran).toBe(0)
+    await clock.advance(1)
+    expect(ran).toBe(1)
+  })
+
+  it.each([0, 10])(
+    'runs a timer that is set again and again as often as it fits, after %d years',
+    async (years) => {
+      const clock = new FakeClock()
+      await clock.advance(years * 365 * 86_400_000)
+      let ran = 0
+      const beat = () => {
+        ran++
+        const due = clock.monotonic() + 10_000
+        clock.setTimer(beat, due - clock.monotonic())
+      }
+      clock.setTimer(beat, 10_000)
+      await clock.advance(30_000)
+      expect(ran).toBe(3)
+    },
+  )
+
+  it('never goes back, also when two callers let time pass at once', async () => {
+    const clock = new FakeClock()
+    const started = clock.monotonic()
+    await Promise.all([clock.advance(100), clock.advance(40)])
+    expect(clock.monotonic() - started).toBeCloseTo(100, 3)
+  })
+
+  it('shows a timer no time before its own', async () => {
+    const clock = new FakeClock()
+    const due = clock.monotonic() + 0.25
+    let firedAt = 0
+    clock.setTimer(() => (firedAt = clock.monotonic()), 0.25)
+    await clock.advance(1)
+    expect(firedAt).toBeGreaterThanOrEqual(due)
+  })
 })

@@ -1,7 +1,17 @@
 import type { Clock } from '../core/index.ts'
 
+/** A read takes a nanosecond, so that two reads never return the same time. */
+const READ_MS = 1e-6
+/** Sums of fractions are rounded. A timer that is due within this time is due. */
+const ROUNDING_MS = 1e-3
+/** What a process has behind it when it reads its clock for the first time. */
+const STARTED_MS = 812.347_291
+/** Its milliseconds do not begin at the same moment as those of the monotonic time. */
+const WALL_PHASE_MS = 0.4
+
 /**
- * A clock that stands still until it is told to move, for tests that own their time.
+ * A clock that stands still until it is told to move, for tests that own their time. It is like the clock of a machine:
+ * the monotonic time has fractions and goes on by a nanosecond with each read; the wall time is in whole milliseconds.
  *
  * @example
  * const clock = new FakeClock()
@@ -9,20 +19,25 @@ import type { Clock } from '../core/index.ts'
  * await clock.advance(30_000)
  */
 export class FakeClock implements Clock {
-  #now: number
-  #monotonic = 0
+  /** What it was told to move. */
+  #passed = STARTED_MS
+  /** What its reads have taken. It comes on top, so that an advance by 30 s has room for three timers of 10 s. */
+  #read = 0
+  /** The wall time at monotonic time 0. */
+  #origin: number
   readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>()
 
   constructor(now = Date.UTC(2030, 0, 1)) {
-    this.#now = now
+    this.#origin = now + WALL_PHASE_MS - STARTED_MS
   }
 
   now(): number {
-    return this.#now
+    return Math.floor(this.#origin + this.monotonic())
   }
 
   monotonic(): number {
-    return this.#monotonic
+    this.#read += READ_MS
+    return this.#time
   }
 
   random(): number {
@@ -30,7 +45,7 @@ export class FakeClock implements Clock {
   }
 
   setTimer(run: () => void, ms: number): () => void {
-    const timer = { at: this.#monotonic + Math.max(0, ms), run }
+    const timer = { at: this.#time + Math.max(0, ms), run }
     this.#timers.add(timer)
     return () => this.#timers.delete(timer)
   }
@@ -42,29 +57,29 @@ export class FakeClock implements Clock {
 
   /** Lets time pass, runs what falls due in its order, and lets promises settle in between. */
   async advance(ms: number): Promise<void> {
-    const target = this.#monotonic + ms
+    const target = this.#passed + ms
     await settled()
     for (;;) {
-      const next = [...this.#timers].filter((timer) => timer.at <= target).sort((a, b) => a.at - b.at)[0]
+      const dueBy = target + this.#read + ROUNDING_MS
+      const next = [...this.#timers].filter((timer) => timer.at <= dueBy).sort((a, b) => a.at - b.at)[0]
       if (!next) break
       this.#timers.delete(next)
-      this.#moveTo(Math.max(next.at, this.#monotonic))
+      this.#passed = Math.max(next.at - this.#read, this.#passed)
       next.run()
       await settled()
     }
     // A longer call at the same time may have gone further.
-    this.#moveTo(Math.max(target, this.#monotonic))
+    this.#passed = Math.max(target, this.#passed)
     await settled()
   }
 
   /** Sets the wall clock forward or back; monotonic time and timers do not notice, as after a machine's sleep. */
   jump(ms: number): void {
-    this.#now += ms
+    this.#origin += ms
   }
 
-  #moveTo(monotonic: number): void {
-    this.#now += monotonic - this.#monotonic
-    this.#monotonic = monotonic
+  get #time(): number {
+    return this.#passed + this.#read
   }
 }
 

@@ -7,7 +7,7 @@ export class PassingClock implements Clock {
   readonly #timers = new Set<() => void>()
 
   now(): number {
-    return systemClock.now() + this.#passed
+    return Math.floor(systemClock.now() + this.#passed)
   }
 
   monotonic(): number {

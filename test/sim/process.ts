@@ -1,6 +1,9 @@
 import type { Clock, LeaseStore, StoreEvent } from '../../src/core/index.ts'
 import type { World } from './world.ts'
 
+/** A read of the monotonic clock takes a nanosecond, as on a real machine. */
+const READ_MS = 1e-6
+
 /**
  * A simulated process with clocks of its own. It may be paused (its clocks go on and what arrives waits, as
  * after SIGSTOP), suspended with its machine (the monotonic clock stands still as well), or crash.
@@ -16,6 +19,7 @@ export class SimProcess implements Clock {
   #inbox: (() => void)[] = []
   #crashed = false
   #stoppedFor = 0
+  #readMs = 0
 
   constructor(world: World, name: string, rate: number) {
     this.name = name
@@ -46,7 +50,8 @@ export class SimProcess implements Clock {
   monotonic(): number {
     const { at = 0, suspended } = this.#stopped ?? {}
     const until = suspended ? at : this.#world.now
-    return this.#monotonicOffset + (until - this.#born) * this.#rate
+    this.#readMs += READ_MS
+    return this.#monotonicOffset + (until - this.#born) * this.#rate + this.#readMs
   }
 
   random(): number {
