@@ -11,6 +11,8 @@ import { openStore } from '../../../src/stores/file/store.ts'
 import { MemoryFiles } from './memory-files.ts'
 
 export const DIRECTORY = '/locks'
+/** Of the monotonic time, which has fractions and another origin than the wall time. */
+const ORIGIN_MS = 812.347_291
 const START = Date.UTC(2030, 0, 1)
 
 export interface Actor {
@@ -215,7 +217,8 @@ class Run<S> {
         this.#remember(name, this.#world.now)
         return this.#world.now
       },
-      monotonic: () => this.#world.elapsed,
+      // It stands still between two reads: otherwise no two orders of calls would lead to the same state.
+      monotonic: () => ORIGIN_MS + this.#world.elapsed,
       random: () => 0.5,
       setTimer: () => () => {},
     }
