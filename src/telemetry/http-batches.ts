@@ -19,6 +19,7 @@ export interface RecordBuffer {
 export interface HttpSinkOptions {
   /** Where records wait while the server cannot be reached. Default: in memory, with the collector. */
   readonly buffer?: RecordBuffer
+  /** Used in its place. Default: the global one. */
   readonly fetch?: typeof fetch
   /** Sent with each request, such as `authorization`. */
   readonly headers?: Readonly<Record<string, string>>
