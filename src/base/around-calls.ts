@@ -20,7 +20,8 @@ export function aroundCalls<T extends object>(
     get(_, name) {
       if (wrapped.has(name)) return wrapped.get(name)
       const value = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
+      // Not `bind`: V8 does not take a bound function as the method that `await using` calls.
+      return typeof value === 'function' ? (...args: unknown[]) => value.apply(target, args) : value
     },
   })
 }

@@ -12,6 +12,7 @@ import { onceCase, STATUSES } from '../once.ts'
 import { lockServerCase } from '../server.ts'
 import { auditCase, busCase, documentsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
+import { telemetryCase } from '../telemetry.ts'
 
 export async function open(): Promise<Backend> {
   return {
@@ -28,6 +29,7 @@ export async function open(): Promise<Backend> {
         await busCase(memoryBus)
         await lockServerCase()
       },
+      telemetry: telemetryCase,
       async once() {
         await onceCase(memoryJobs(), memoryJobs({ statuses: STATUSES, clock: systemClock }))
         await authorizes()
