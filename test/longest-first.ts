@@ -6,6 +6,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * missing here only ends the run a little later.
  */
 export const LONGEST = [
+  'test/sim/zoo.test.ts',
+  'test/sim/sim.test.ts',
   'test/stores/firestore.torture.test.ts',
   'test/docs/docs.test.ts',
   'test/stores/firestore.test.ts',
