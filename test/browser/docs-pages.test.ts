@@ -1,6 +1,7 @@
 /** Runs the code blocks for pages, as printed, from the packed package. `test/docs` runs all others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { blocksOf, blocksOfPage, pages, titleOf } from '../docs/blocks.ts'
+import { OUTCOMES, outcomeOf } from '../docs/page-outcomes.ts'
 import { PageRunner } from '../docs/run-page.ts'
 import { Sandbox } from '../docs/sandbox.ts'
 
@@ -20,10 +21,20 @@ afterAll(async () => {
 })
 
 describe('a reader', () => {
-  it.each(blocks.map((block) => ({ block, title: titleOf(block) })))(
-    '$title runs as printed',
-    async ({ block }) => runner.run(await sandbox.place(block)),
-  )
+  it.each(
+    blocks.map((block) => ({
+      block,
+      title: [`${titleOf(block)} runs as printed`, outcomeOf(block)?.says ?? []].flat().join(': '),
+    })),
+  )('$title', async ({ block }) => {
+    const placed = await sandbox.place(block)
+    await runner.run(placed, async (page, printed) => outcomeOf(block)?.look(page, printed, placed.directory))
+  })
+
+  it('sees every outcome that is known', () => {
+    const seen = new Set(blocks.map(outcomeOf))
+    expect(OUTCOMES.filter((outcome) => !seen.has(outcome))).toEqual([])
+  })
 })
 
 describe('a page is reported', () => {

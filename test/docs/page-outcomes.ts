@@ -1,0 +1,143 @@
+/** What the pages say about their examples, to be looked at when these have run. */
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { eventually } from '../eventually.ts'
+import type { Block } from './blocks.ts'
+
+interface Outcome {
+  readonly page: string
+  /** A part of the block's code. */
+  readonly text: string
+  readonly says: string
+  /** `directory`: the project of the reader, where the server of the page runs. */
+  look(page: Page, printed: readonly string[], directory: string): Promise<void>
+}
+
+export const OUTCOMES: readonly Outcome[] = [
+  {
+    page: 'docs/autosave.md',
+    text: "namespace: 'storyboard'",
+    says: 'AutoSave saves half a second after an edit, without another call',
+    async look(page) {
+      await eventually(async () => expect(await currentSave(page)).toMatchObject({ title: 'The crossing' }))
+    },
+  },
+  {
+    page: 'docs/autosave.md',
+    text: 'showDirectoryPicker',
+    says: 'AutoSave saves into the folder that the user has picked with the button',
+    async look(page) {
+      await eventually(async () => expect(await currentSave(page)).toEqual({ text: 'Buy milk' }))
+    },
+  },
+  {
+    page: 'docs/autosave.md',
+    text: 'AutoSaveIndicator',
+    says: 'the component saves what is typed and shows that it is saved',
+    async look(page) {
+      await page.locator('textarea').fill('Buy milk')
+      await eventually(async () => expect(await currentSave(page)).toBe('Buy milk'))
+      await page.getByText('Saved').first().waitFor()
+    },
+  },
+  {
+    page: 'docs/project-lock.md',
+    text: 'withProjectLock',
+    says: 'the work under the project lock is done, and the lock is free afterwards',
+    async look(page) {
+      expect(await page.evaluate(() => localStorage.getItem('title'))).toBe('The crossing')
+      expect(await page.evaluate(async () => (await navigator.locks.query()).held)).toEqual([])
+    },
+  },
+  {
+    page: 'docs/client.md',
+    text: 'A new line of the minutes',
+    says: 'the document lock tells of its phases until it is released',
+    async look(_page, printed) {
+      await eventually(() => expect(printed).toEqual(expect.arrayContaining(['acquiring', 'held', 'idle'])))
+    },
+  },
+  {
+    page: 'docs/client.md',
+    text: 'LockBanner',
+    says: 'the editor lets the user write after Edit, and saves',
+    async look(page) {
+      await page.locator('textarea:not([readonly])').fill('Minutes of the meeting')
+      const saved = page.waitForResponse((response) => response.request().method() === 'PUT')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      expect((await saved).status()).toBe(200)
+    },
+  },
+  {
+    page: 'docs/stores/web.md',
+    text: 'showDirectoryPicker',
+    says: 'leases in a picked folder are kept in its file',
+    async look(page, printed) {
+      await eventually(() => expect(printed.join()).toContain('only this page writes into'))
+      expect(await page.evaluate(namesInDirectory)).toContain('holdfast.json')
+    },
+  },
+  {
+    page: 'docs/sync.md',
+    text: 'document.body.style.color',
+    says: 'an entity of the sync is stored under its key',
+    async look(page, printed) {
+      expect(printed).toContain('milk Milk')
+      const stored = await page.evaluate(() => chrome.storage.local.get('trackedEntity:milk'))
+      expect(stored).toEqual({ 'trackedEntity:milk': { label: 'Milk', checked: false } })
+    },
+  },
+  {
+    page: 'docs/telemetry.md',
+    text: 'opfsBuffer',
+    says: 'the events of a page arrive in the folder of the server',
+    async look(_page, _printed, directory) {
+      const [file = ''] = globSync('telemetry/*.jsonl', { cwd: directory })
+      expect(readFileSync(join(directory, file), 'utf8')).toContain('"type":"lock:acquired"')
+    },
+  },
+  {
+    page: 'docs/websocket.md',
+    text: "new Pusher('holdfast'",
+    says: 'it listens',
+    async look(_page, printed) {
+      await eventually(() => expect(printed.join()).toContain('listening'))
+    },
+  },
+  {
+    page: 'docs/websocket.md',
+    text: 'new Echo(',
+    says: 'it listens',
+    async look(_page, printed) {
+      await eventually(() => expect(printed.join()).toContain('listening'))
+    },
+  },
+]
+
+export function outcomeOf({ page, code }: Block): Outcome | undefined {
+  return OUTCOMES.find((outcome) => outcome.page === page && code.includes(outcome.text))
+}
+
+/** What AutoSave has saved last, read as the page says. */
+function currentSave(page: Page): Promise<unknown> {
+  return page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory()
+    const read = async (path: string) => {
+      const names = path.split('/')
+      let directory = await (await root.getDirectoryHandle('project')).getDirectoryHandle('autosave')
+      for (const name of names.slice(0, -1)) directory = await directory.getDirectoryHandle(name)
+      const file = await (await directory.getFileHandle(names.at(-1) ?? '')).getFile()
+      return JSON.parse(await file.text())
+    }
+    const { file } = await read('current.json')
+    return (await read(file)).data
+  })
+}
+
+async function namesInDirectory(): Promise<string[]> {
+  const names: string[] = []
+  for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name)
+  return names
+}
