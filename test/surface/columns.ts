@@ -1,7 +1,7 @@
-/** The columns of the table: backends, by the names of their files in `cases/backends`. */
+/** The columns of the table: backends, by the names of their files in `cases/backends`, and a page of Chromium. */
 export const BACKENDS = [
   ...['memory', 'sqlite', 'file', 'ioredis', 'node-redis', 'pg', 'postgres-js'],
-  ...['mysql', 'etcd', 'nats', 'firestore', 'http'],
+  ...['mysql', 'etcd', 'nats', 'firestore', 'http', 'chromium'],
 ] as const
 
 export type BackendName = (typeof BACKENDS)[number]
@@ -19,7 +19,9 @@ export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
   'holdfast/nats': ['nats'],
   'holdfast/firestore': ['firestore'],
   'holdfast/http': ['http'],
+  'holdfast/web': ['chromium'],
   'holdfast/locks': BACKENDS,
+  'holdfast/worker-clock': ['chromium'],
   'holdfast/guard': ['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd'],
   'holdfast/once': [
     ...['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'firestore'],
@@ -32,7 +34,7 @@ export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
 
 /** Entries without cases. The list becomes empty; a new entry belongs into `COLUMNS`. */
 export const NOT_YET: readonly string[] = [
-  ...['holdfast/web', 'holdfast/store-kit', 'holdfast/project', 'holdfast/worker-clock', 'holdfast/autosave'],
+  ...['holdfast/store-kit', 'holdfast/project', 'holdfast/autosave'],
   ...['holdfast/sync', 'holdfast/testing', 'holdfast/testing/node', 'holdfast/client', 'holdfast/react'],
 ]
 

@@ -12,13 +12,14 @@ declare module 'vitest' {
   }
 }
 
-const TYPES = ['@types/node', '@types/pg', '@types/ws']
+/** What the cases need besides the package. */
+const FOR_CASES = ['@types/node', '@types/pg', '@types/ws', 'react-dom', '@types/react-dom', '@types/chrome']
 
 /** Packs the package once for all tests of the surface and installs it, with every peer, into an empty project. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const packed = await pack()
   const peers = Object.keys(manifest.peerDependencies).filter((name) => name !== 'react')
-  for (const name of [...peers, ...TYPES]) {
+  for (const name of [...peers, ...FOR_CASES]) {
     const place = join(packed.consumer, 'node_modules', name)
     await mkdir(dirname(place), { recursive: true })
     await symlink(join(root, 'node_modules', name), place)

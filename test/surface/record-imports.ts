@@ -6,15 +6,12 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import type { Surface } from './declarations/surface.ts'
 import { recordedModule } from './recorded-module.ts'
-import { Recorder } from './recorder.ts'
+import { startRecorder } from './start-recorder.ts'
 
 const SCHEME = 'recorded:'
 const { HOLDFAST_SURFACE = '' } = process.env
 const surface: Surface = JSON.parse(readFileSync(HOLDFAST_SURFACE, 'utf8'))
-const entries = new Map(surface.entries.map((entry) => [entry.specifier, entry]))
-const recorder = new Recorder(surface.types)
-
-Object.assign(globalThis, { holdfastRecorder: recorder, holdfastEntries: entries })
+const entries = startRecorder(surface)
 
 registerHooks({
   resolve(specifier, context, next) {

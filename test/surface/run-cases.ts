@@ -1,20 +1,15 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compileProject, run } from '../package/packed.ts'
+import type { Result } from './cases/run-each.ts'
 import type { BackendName } from './columns.ts'
 import type { Surface } from './declarations/surface.ts'
 
-/** What the cases of a backend used, and the errors of those that failed, by part. */
-export interface Result {
-  readonly failures: Readonly<Record<string, string>>
-  readonly calls: readonly string[]
-  readonly defaults: readonly string[]
-  readonly options: readonly string[]
-  readonly absent: readonly string[]
-}
-
 /** The files that the cases need, and no others: they import the package by its name, as installed. */
-const FILES = ['cases', 'declarations/type.ts', 'recorder.ts', 'recorded-module.ts', 'record-imports.ts']
+const FILES = [
+  ...['cases', 'declarations/type.ts', 'recorder.ts', 'recorded-module.ts', 'record-imports.ts'],
+  'start-recorder.ts',
+]
 
 /** Copies the cases into the project that has installed the package. Returns their folder. */
 export async function copyCases(consumer: string, surface: Surface): Promise<string> {
@@ -33,7 +28,13 @@ export async function compileCases(folder: string): Promise<void> {
       target: 'ES2023',
       lib: ['ES2024', 'ESNext.Disposable', 'DOM', 'DOM.AsyncIterable'],
     },
-    ...{ types: ['node'], strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
+    ...{
+      types: ['node'],
+      jsx: 'react-jsx',
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+    },
     ...{ allowImportingTsExtensions: true, noEmit: true, skipLibCheck: true },
   }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['cases'] }))

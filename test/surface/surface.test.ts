@@ -5,9 +5,11 @@
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { Result } from './cases/run-each.ts'
 import { BACKENDS, type BackendName, COLUMNS, IN_PAGES_NOT_YET, NOT_YET } from './columns.ts'
 import { readSurface } from './declarations/surface.ts'
-import { compileCases, copyCases, type Result, runCases } from './run-cases.ts'
+import { compileCases, copyCases, runCases } from './run-cases.ts'
+import { runInPage } from './run-pages.ts'
 import { missingIn, tableOf } from './table.ts'
 
 const consumer = inject('consumer')
@@ -33,7 +35,7 @@ describe('the surface of the package', () => {
   it('is used by cases that compile', () => compileCases(folder))
 
   it.each(BACKENDS)('works on %s', async (backend) => {
-    const result = await runCases(folder, backend)
+    const result = await (backend === 'chromium' ? runInPage(folder, surface) : runCases(folder, backend))
     results.set(backend, result)
     expect(result.failures).toEqual({})
   })

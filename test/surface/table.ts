@@ -1,6 +1,6 @@
+import type { Result } from './cases/run-each.ts'
 import { BACKENDS, type BackendName, belongsTo, COLUMNS } from './columns.ts'
 import { type Entry, type Surface, type Uses, usesOf } from './declarations/surface.ts'
-import type { Result } from './run-cases.ts'
 
 type Results = ReadonlyMap<BackendName, Result>
 

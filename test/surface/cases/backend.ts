@@ -4,7 +4,7 @@ export interface Backend extends AsyncDisposable {
 }
 
 /** Names of resources, tables and folders are unique to a run, because runs may share a server. */
-export const unique = `surface_${process.pid}_${Date.now().toString(36)}`
+export const unique = `surface_${crypto.randomUUID().slice(0, 13).replace('-', '_')}`
 
 export function addressOf(variable: string): string {
   const address = process.env[variable]

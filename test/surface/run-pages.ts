@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Page } from 'playwright-core'
+import { launchChromium } from '../browser/chromium.ts'
+import { bundleCases } from './bundle-cases.ts'
+import type { Result } from './cases/run-each.ts'
+import type { Surface } from './declarations/surface.ts'
+
+const HTML = '<!doctype html><div id="root"></div><script type="module" src="/page.js"></script>'
+
+/** Runs the cases for pages in Chromium. The installed package serves the page, so its server has the page's origin. */
+export async function runInPage(folder: string, surface: Surface): Promise<Result> {
+  const site = join(folder, 'site')
+  await mkdir(site)
+  await writeFile(join(site, 'index.html'), HTML)
+  await writeFile(join(site, 'page.js'), await bundleCases(folder, 'pages/chromium.ts', surface))
+  await using server = await serve(folder, site)
+  const browser = await launchChromium()
+  try {
+    const page = await browser.newPage()
+    await page.goto(server.url)
+    return await resultOf(page)
+  } finally {
+    await browser.close()
+  }
+}
+
+/** Waits for the cases, whose module has put `result` on the global object of the page. */
+async function resultOf(page: Page): Promise<Result> {
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(String(error.stack)))
+  await page.waitForFunction('globalThis.result')
+  const result = await page.evaluate(() => (globalThis as unknown as { result: Promise<Result> }).result)
+  return errors.length > 0
+    ? { ...result, failures: { ...result.failures, uncaught: errors.join('\n') } }
+    : result
+}
+
+async function serve(folder: string, site: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const child = spawn(process.execPath, ['cases/pages/serve.ts', site], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const [url] = await Promise.race([
+    once(createInterface(child.stdout), 'line'),
+    ended.then(([code]) => Promise.reject(new Error(`the server of the page ended with ${code}`))),
+  ])
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await ended
+    },
+  }
+}
