@@ -20,23 +20,21 @@ export async function runInPage(folder: string, surface: Surface): Promise<Resul
   await using server = await serve(folder, site)
   const browser = await launchChromium()
   try {
-    const page = await browser.newPage()
-    await page.goto(server.url)
-    return await resultOf(page)
+    return await resultOf(await browser.newPage(), server.url)
   } finally {
     await browser.close()
   }
 }
 
-/** Waits for the cases, whose module has put `result` on the global object of the page. */
-async function resultOf(page: Page): Promise<Result> {
+/** Opens the page and waits for its cases, whose module has put `result` on the global object. */
+async function resultOf(page: Page, url: string): Promise<Result> {
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(String(error.stack)))
-  await page.waitForFunction('globalThis.result')
-  const result = await page.evaluate(() => (globalThis as unknown as { result: Promise<Result> }).result)
-  return errors.length > 0
-    ? { ...result, failures: { ...result.failures, uncaught: errors.join('\n') } }
-    : result
+  await page.goto(url)
+  const result = await page.evaluate(() => (globalThis as unknown as { result?: Promise<Result> }).result)
+  if (!result) throw new Error(`the cases did not start: ${errors.join('\n')}`)
+  const failures = errors.length > 0 ? { ...result.failures, uncaught: errors.join('\n') } : result.failures
+  return { ...result, failures }
 }
 
 async function serve(folder: string, site: string): Promise<AsyncDisposable & { readonly url: string }> {

@@ -3,6 +3,9 @@ import { directoryStore, webStore } from 'holdfast/web'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { runEach } from '../run-each.ts'
+import { autosaveCase } from './autosave.ts'
+import { clientCase } from './client.ts'
+import { projectCase } from './project.ts'
 import { webStoresCase } from './web.ts'
 import { workerClockCase } from './worker-clock.ts'
 
@@ -14,6 +17,9 @@ const cases = {
   locks: () => locksCase(() => webStore()),
   web: webStoresCase,
   workerClock: workerClockCase,
+  project: projectCase,
+  autosave: autosaveCase,
+  client: clientCase,
 }
 
 const result = runEach({ cases, async [Symbol.asyncDispose]() {} })
