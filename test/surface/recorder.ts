@@ -151,17 +151,22 @@ export class Recorder implements Usage {
     }
     if (Array.isArray(value)) {
       const of = this.#of(type, 'list') ?? OPAQUE
-      return value.map((item) => this.#take(item, of, passed))
+      const items = value.map((item) => this.#take(item, of, passed))
+      return items.every((item, index) => item === value[index]) ? value : items
     }
     if (Object.getPrototypeOf(value) !== Object.prototype) return value
     const members = this.#membersOf(type)
     const owners = alternatives(type, this.#types).filter((one) => one.kind === 'object')
+    let isChanged = false
     const copied = Object.entries(value).map(([key, member]) => {
       for (const { name, members } of owners)
         if (key in members && member !== undefined) passed.add(`${name}.${key}`)
-      return [key, this.#take(member, members.get(key) ?? OPAQUE, passed)]
+      const taken = this.#take(member, members.get(key) ?? OPAQUE, passed)
+      isChanged ||= taken !== member
+      return [key, taken]
     })
-    return Object.fromEntries(copied)
+    // The package may change a record, such as a row, in place.
+    return isChanged ? Object.fromEntries(copied) : value
   }
 
   #takeFunction(original: AnyFunction, type: Type): AnyFunction {

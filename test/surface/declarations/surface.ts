@@ -112,7 +112,7 @@ class Walk implements Uses {
 
   /** Objects of the package, clients of databases and what a user implements are passed as a whole. */
   #isFilledIn({ name, members }: ObjectType): boolean {
-    if (/(Options|Props)$/.test(name)) return true
+    if (/(Options|Props|Faults)$/.test(name)) return true
     if (/(Client|Api)$/.test(name)) return false
     const hasMethod = Object.values(members).some(({ kind }) => kind === 'function')
     return !hasMethod && !this.#givenAnywhere.has(name)

@@ -5,6 +5,7 @@ import { createServer } from 'holdfast/server/node'
 import type { Backend } from '../backend.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
+import { processesCase } from '../processes.ts'
 import { nodeServerCase } from '../server-node.ts'
 import { storeCase } from '../store.ts'
 
@@ -31,6 +32,7 @@ export async function open(): Promise<Backend> {
           }),
         ),
       server: nodeServerCase,
+      processes: processesCase,
     },
     async [Symbol.asyncDispose]() {
       await leaseApi.close()

@@ -12,7 +12,10 @@ import { onceCase, STATUSES } from '../once.ts'
 import { lockServerCase } from '../server.ts'
 import { auditCase, busCase, documentsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
+import { storeKitCase } from '../store-kit.ts'
+import { storeCallsCase } from '../store-kit-calls.ts'
 import { telemetryCase } from '../telemetry.ts'
+import { testingCase } from '../testing.ts'
 
 export async function open(): Promise<Backend> {
   return {
@@ -30,6 +33,11 @@ export async function open(): Promise<Backend> {
         await lockServerCase()
       },
       telemetry: telemetryCase,
+      async storeKit() {
+        await storeKitCase()
+        await storeCallsCase()
+      },
+      testing: testingCase,
       async once() {
         await onceCase(memoryJobs(), memoryJobs({ statuses: STATUSES, clock: systemClock }))
         await authorizes()
