@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
@@ -55,10 +55,19 @@ describe('completion', () => {
     ['inspect back', 'backup:db'],
     ['inspect backup:', 'db'],
     ['release --force backup:d', 'db'],
-    ['inspect -s STORE rep', 'report\\ of\\ May'],
+    ['inspect rep', 'report\\ of\\ May'],
+    ['inspect report\\ o', 'report\\ of\\ May'],
+    ['inspect "report o', 'report of May'],
+    [`inspect 'backup:d`, 'backup:db'],
+    ['inspect -s "STORE" rep', 'report\\ of\\ May'],
+    [`inspect --store 'STORE' rep`, 'report\\ of\\ May'],
+    ['inspect --store="STORE" backup:', 'db'],
+    ['inspect -s ESCAPED rep', 'report\\ of\\ May'],
     ['inspect --', '--store --config --json --debug --help'],
   ])('in bash completes resources: "holdfast %s"', async (args, expected) => {
-    const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
+    const directory = join(temporaryDirectory(), 'a b%20c')
+    mkdirSync(directory)
+    const store = `sqlite:${join(directory, 'holdfast.db')}`
     for (const resource of ['backup:db', 'report of May']) {
       const holder = new Holdfast([
         'run',
@@ -72,14 +81,15 @@ describe('completion', () => {
       ])
       await expect.poll(() => holder.stdout).toBe('here\n')
     }
-    const line = `holdfast ${args.replace('STORE', store)}`
+    const line = `holdfast ${args.replace('STORE', store).replace('ESCAPED', store.replaceAll(' ', '\\ '))}`
     const script = `
       holdfast() { ${HOLDFAST} "$@"; }
       eval "$(holdfast completion bash)"
-      COMP_LINE=${JSON.stringify(line)}; COMP_POINT=\${#COMP_LINE}
+      COMP_LINE=$LINE; COMP_POINT=\${#COMP_LINE}
       COMP_WORDS=(\${COMP_LINE//:/ : }); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
       _holdfast 2> /dev/null; echo "\${COMPREPLY[@]}"`
-    const env = { ...process.env, HOLDFAST_STORE: store }
+    // A line that names the store finds it without the setting.
+    const env = { ...process.env, LINE: line, ...(!/STORE|ESCAPED/.test(args) && { HOLDFAST_STORE: store }) }
     const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8', env })
     expect(stdout.trim()).toBe(expected)
   })

@@ -16,18 +16,31 @@ const RESOURCE_COMMANDS: readonly string[] = ['inspect', 'release', 'run']
 /** The script for each shell. After `--`, the shell completes the user's command as it does elsewhere. */
 const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
   bash: (commands) => `_holdfast_resources() {
-  # The shell splits words at colons, and a name may contain some. So the word is taken from the line.
-  local word=\${COMP_LINE:0:COMP_POINT} i
-  local -a store=()
-  word=\${word##* }
-  for ((i = 2; i < COMP_CWORD - 1; i++)); do
-    case \${COMP_WORDS[i]} in -s | --store) store=(--store "\${COMP_LINE#*"\${COMP_WORDS[i]} "}") ;; esac
+  # The shell splits words at colons, and a name may contain some. So the words are taken from the line.
+  local line=\${COMP_LINE:0:COMP_POINT} word= quote= name i
+  local -a words=() store=()
+  for ((i = 0; i < \${#line}; i++)); do
+    case $quote\${line:i:1} in
+      \\\\ | '"\\') word+=\${line:(++i):1} ;;
+      \\" | \\') quote=\${line:i:1} ;;
+      '""' | "''") quote= ;;
+      ' ') [[ -z $word ]] || words+=("$word"); word= ;;
+      *) word+=\${line:i:1} ;;
+    esac
   done
-  ((\${#store[@]} > 0)) && store[1]=\${store[1]%% *}
-  local before=\${word%"\${word##*:}"} name
+  for ((i = 2; i < \${#words[@]}; i++)); do
+    case \${words[i]} in
+      -s | --store) store=(--store "\${words[i + 1]}") ;;
+      --store=*) store=("\${words[i]}") ;;
+    esac
+  done
+  # What the shell replaces begins after the last colon, or after the quote that is open.
+  local before=
+  [[ $quote ]] || before=\${word%"\${word##*:}"}
   while IFS=$'\\t' read -r name _; do
-    printf -v name '%q' "$name"
-    COMPREPLY+=("\${name#"$before"}")
+    name=\${name#"$before"}
+    [[ $quote ]] || printf -v name '%q' "$name"
+    COMPREPLY+=("$name")
   done < <(holdfast ls "\${store[@]}" -- "$word" 2> /dev/null)
 }
 _holdfast() {
@@ -53,7 +66,7 @@ complete -o default -F _holdfast holdfast
 
   zsh: (commands) => `_holdfast_resources() {
   local -a names store
-  store=(\${opt_args[--store]:+--store} \${opt_args[--store]:+\${opt_args[--store]}})
+  store=(\${opt_args[--store]:+--store} \${opt_args[--store]:+\${(Q)opt_args[--store]}})
   names=(\${(f)"$(holdfast ls $store -- "$PREFIX" 2> /dev/null | cut -f 1)"})
   compadd -a names
 }
