@@ -1,7 +1,7 @@
 /**
  * Runs the property tests with new random seeds, again and again: `npm run test:explore -- --minutes 10 src/core`.
- * Prints the seed of each run, and finishes the last one. A counterexample is added to `test/regressions.json`, which every later `npm test`
- * replays. `--seed` repeats a run; other options than these go to Vitest.
+ * Prints the seed of each run, and finishes the last one. A counterexample is added to `test/regressions.json`, which
+ * every later `npm test` replays. `--seed` repeats a run.
  */
 import { randomInt } from 'node:crypto'
 import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -180,8 +180,8 @@ export function renamedFlag(flag: string): string | undefined {
 }
 
 /**
- * Throws if a variable is a misspelt or former one of a setting, or a misspelt one of `others`. Any other `HOLDFAST_` variable belongs to another
- * program.
+ * Throws if a variable is a misspelt or former one of a setting, or a misspelt one of `others`. Any other `HOLDFAST_`
+ * variable belongs to another program.
  */
 export function expectVariables(environment: Readonly<Record<string, unknown>>, others: string[] = []): void {
   const known = [...Object.keys(SETTINGS).map(flagOf), ...others].map(variableOf)
