@@ -1,14 +1,17 @@
-/** The columns of the table: backends, by the names of their files in `cases/backends`, and a page of Chromium. */
+/** The columns of the table: backends, by the names of their files in `cases/backends`, a page of Chromium and an extension. */
 export const BACKENDS = [
   ...['memory', 'sqlite', 'file', 'ioredis', 'node-redis', 'pg', 'postgres-js'],
-  ...['mysql', 'etcd', 'nats', 'firestore', 'http', 'chromium'],
+  ...['mysql', 'etcd', 'nats', 'firestore', 'http', 'chromium', 'extension'],
 ] as const
 
 export type BackendName = (typeof BACKENDS)[number]
 
+/** Where leases are kept. An extension has the stores of a page. */
+const STORES = BACKENDS.filter((name) => name !== 'extension')
+
 /** The backends that an entry of the package is used on. Functions named after a backend are used on that one only. */
 export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
-  holdfast: BACKENDS,
+  holdfast: STORES,
   'holdfast/memory': ['memory'],
   'holdfast/sqlite': ['sqlite'],
   'holdfast/file': ['file'],
@@ -20,29 +23,25 @@ export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
   'holdfast/firestore': ['firestore'],
   'holdfast/http': ['http'],
   'holdfast/web': ['chromium'],
-  'holdfast/locks': BACKENDS,
+  'holdfast/locks': STORES,
   'holdfast/worker-clock': ['chromium'],
   'holdfast/project': ['chromium'],
   'holdfast/autosave': ['chromium'],
   'holdfast/client': ['chromium'],
+  'holdfast/react': ['chromium'],
+  'holdfast/sync': ['chromium', 'extension'],
   'holdfast/guard': ['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd'],
   'holdfast/once': [
     ...['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'firestore'],
   ] as BackendName[],
   'holdfast/server': ['memory', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'nats'],
   'holdfast/server/node': ['sqlite', 'http'],
-  'holdfast/telemetry': ['memory'],
+  'holdfast/telemetry': ['memory', 'chromium'],
   'holdfast/telemetry/node': ['memory'],
   'holdfast/store-kit': ['memory'],
   'holdfast/testing': ['memory'],
   'holdfast/testing/node': ['http'],
 }
-
-/** Entries without cases. The list becomes empty; a new entry belongs into `COLUMNS`. */
-export const NOT_YET: readonly string[] = ['holdfast/sync', 'holdfast/react']
-
-/** Functions that need a page of a browser. They have no cases yet. */
-export const IN_PAGES_NOT_YET: readonly string[] = ['opfsBuffer']
 
 /** Functions that are not named after the backends on which they are used. */
 const ONLY: Readonly<Record<string, readonly BackendName[]>> = {
@@ -60,6 +59,18 @@ const ONLY: Readonly<Record<string, readonly BackendName[]>> = {
     ...['defaultAuthorize', 'UnreadableContent', 'checkDependencies'],
   ),
   ...usedOn(
+    'memory',
+    ...['Analysis', 'checkHealth', 'createCollector', 'httpSink', 'incidentMarkdown', 'isRecord'],
+    ...['makeThresholds', 'openTelemetrySink', 'pagerDutyEvent', 'postJson', 'receiveTelemetry'],
+    ...['renderReport', 'slackMessage'],
+  ),
+  opfsBuffer: ['chromium'],
+  ...usedOn(
+    'chromium',
+    ...['broadcastMessenger', 'createCoordinator', 'createSync', 'exportCollection', 'importCollection'],
+    ...['indexedDbStorage', 'memoryMessengers', 'memoryStorage', 'settingsProblems', 'webLocks'],
+  ),
+  ...usedOn(
     'http',
     ...['createServer', 'attachSockets', 'nodeListener', 'prometheusMeter', 'loadSettings', 'settingFlags'],
     'Listener',
@@ -69,12 +80,12 @@ const ONLY: Readonly<Record<string, readonly BackendName[]>> = {
 const CLIENTS: Readonly<Record<string, readonly BackendName[]>> = {
   redis: ['ioredis', 'node-redis'],
   postgres: ['pg', 'postgres-js'],
+  chrome: ['extension'],
 }
 
 /** Whether an exported function is used on a backend: `redisGuard` on Redis, `createOnce` on all. */
 export function belongsTo(value: string, backend: BackendName): boolean {
-  const named = /^(memory|sqlite|postgres|redis|mysql|nats|firestore|etcd)(?=[A-Z])/.exec(value)?.[1]
-  if (IN_PAGES_NOT_YET.includes(value)) return false
+  const named = /^(memory|sqlite|postgres|redis|mysql|nats|firestore|etcd|chrome)(?=[A-Z])/.exec(value)?.[1]
   return (ONLY[value] ?? CLIENTS[named ?? ''] ?? [named ?? backend]).includes(backend)
 }
 

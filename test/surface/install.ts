@@ -13,7 +13,7 @@ declare module 'vitest' {
 }
 
 /** What the cases need besides the package. */
-const FOR_CASES = ['@types/node', '@types/pg', '@types/ws', 'react-dom', '@types/react-dom', '@types/chrome']
+const FOR_CASES = ['@types/node', '@types/pg', '@types/ws', 'react-dom', '@types/react-dom']
 
 /** Packs the package once for all tests of the surface and installs it, with every peer, into an empty project. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -6,6 +6,9 @@ import { runEach } from '../run-each.ts'
 import { autosaveCase } from './autosave.ts'
 import { clientCase } from './client.ts'
 import { projectCase } from './project.ts'
+import { reactCase } from './react.tsx'
+import { syncCase } from './sync.ts'
+import { telemetryCase } from './telemetry.ts'
 import { webStoresCase } from './web.ts'
 import { workerClockCase } from './worker-clock.ts'
 
@@ -20,6 +23,9 @@ const cases = {
   project: projectCase,
   autosave: autosaveCase,
   client: clientCase,
+  sync: syncCase,
+  react: reactCase,
+  telemetry: telemetryCase,
 }
 
 const result = runEach({ cases, async [Symbol.asyncDispose]() {} })

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { createProjectLocks } from 'holdfast/project'
+import {
+  AutoSaveIndicator,
+  autosaveTexts,
+  LockBanner,
+  lockTexts,
+  SyncProvider,
+  useAutoSave,
+  useDocumentLock,
+  useEntities,
+  useEntity,
+  useEntityIds,
+  useProjectLock,
+  useSavedContent,
+  useSync,
+  useSyncSettings,
+  useSyncStatus,
+} from 'holdfast/react'
+import 'holdfast/react/styles.css'
+import { createSync, memoryStorage } from 'holdfast/sync'
+import { useState } from 'react'
+import { unique } from '../backend.ts'
+import { press, render, shown } from './render.ts'
+import type { Item } from './sync.ts'
+
+/** The hooks and components, as docs/client.md, docs/autosave.md, docs/project-lock.md and docs/sync.md use them. */
+export async function reactCase(): Promise<void> {
+  await showsDocument()
+  await savesNotes()
+  await holdsProject()
+  await showsEntities()
+}
+
+const ROOM = `${unique}-react`
+
+function Reader() {
+  const { state, lock } = useDocumentLock(ROOM)
+  const { content } = useSavedContent(lock)
+  return (
+    <>
+      <LockBanner state={state} lock={lock} />
+      <output>{String(content)}</output>
+    </>
+  )
+}
+
+function Writer() {
+  const { state, lock } = useDocumentLock(ROOM, {
+    ...{ url: location.origin, name: 'Mika', headers: { 'x-trace': 'surface' } },
+  })
+  const texts = { edit: 'Write', stop: 'Hand it back' }
+  const save = () => lock?.save('A line')
+  return (
+    <>
+      <LockBanner state={state} lock={lock} lang="ja" texts={texts} onHandOver={save} />
+      <output>{lock && 'The writer is ready'}</output>
+    </>
+  )
+}
+
+async function showsDocument(): Promise<void> {
+  const reader = render(<Reader />)
+  await shown(lockTexts.en.nobody)
+  const writer = render(<Writer />)
+  await shown('The writer is ready')
+  await press('Write')
+  await shown(lockTexts.ja.editing(0))
+  await press('Hand it back')
+  await shown('A line')
+  writer.unmount()
+  reader.unmount()
+}
+
+const projectLocks = createProjectLocks({ namespace: `${unique}:react` })
+
+function Notes() {
+  const [text, setText] = useState('')
+  const { snapshot, autosave } = useAutoSave(text, {
+    ...{ locks: projectLocks, directory, eager: true, onRestore: setText },
+  })
+  const texts = { retry: 'Again', takeOver: 'Here' }
+  return (
+    <>
+      <AutoSaveIndicator autosave={autosave} />
+      <AutoSaveIndicator autosave={autosave} lang="ja" texts={texts} />
+      <button type="button" onClick={() => setText('Buy milk')}>
+        Type
+      </button>
+      <output>{`${text}, ${snapshot.savedAt === null || snapshot.unsaved ? 'unsaved' : 'saved'}`}</output>
+    </>
+  )
+}
+
+async function directory(): Promise<FileSystemDirectoryHandle> {
+  const root = await navigator.storage.getDirectory()
+  return root.getDirectoryHandle(`${unique}-react`, { create: true })
+}
+
+async function savesNotes(): Promise<void> {
+  const first = render(<Notes />)
+  await press('Type')
+  await shown('Buy milk, saved')
+  await shown(autosaveTexts.en.saved.label('').trim())
+  first.unmount()
+  const second = render(<Notes />)
+  await shown('Buy milk, saved')
+  second.unmount()
+}
+
+function Project() {
+  const plain = useProjectLock(projectLocks)
+  const { status, acquire, release } = useProjectLock(projectLocks, { scope: 'history' })
+  return (
+    <>
+      <button type="button" onClick={() => plain.acquire({ retry: { maxAttempts: 2 } })}>
+        Save
+      </button>
+      <button type="button" onClick={() => acquire()}>
+        Keep
+      </button>
+      <button type="button" onClick={() => release()}>
+        End
+      </button>
+      <output>{`autosave ${plain.status}, history ${status}`}</output>
+    </>
+  )
+}
+
+async function holdsProject(): Promise<void> {
+  const project = render(<Project />)
+  await press('Save')
+  await shown('autosave held')
+  await press('Keep')
+  await shown('history held')
+  await press('End')
+  await shown('history free')
+  project.unmount()
+  await projectLocks.close()
+}
+
+function Row({ id }: { id: string }) {
+  const sync = useSync<Item>()
+  const item = useEntity<Item>(id)
+  return (
+    <button type="button" onClick={() => sync.patchEntity(id, { checked: true })}>
+      {`${item?.label}${item?.checked ? ' is checked' : ''}`}
+    </button>
+  )
+}
+
+function List() {
+  const { themeToken } = useSyncSettings()
+  return (
+    <>
+      {useEntityIds().map((id) => (
+        <Row key={id} id={id} />
+      ))}
+      <output>{`${useEntities<Item>().length} ${useSyncStatus()} ${themeToken}`}</output>
+    </>
+  )
+}
+
+async function showsEntities(): Promise<void> {
+  await using sync = createSync<Item>({ storage: memoryStorage() })
+  const list = render(
+    <SyncProvider sync={sync}>
+      <List />
+    </SyncProvider>,
+  )
+  await sync.setEntity('milk', { label: 'Milk', checked: false })
+  await shown('1 ready #6441a5')
+  await press('Milk')
+  await shown('Milk is checked')
+  list.unmount()
+  assert.equal(sync.get('milk')?.checked, true)
+}
