@@ -31,6 +31,8 @@ export class DeclarationFile {
   readonly #declared = new Map<string, Declaration>()
   readonly #imported = new Map<string, Alias>()
   readonly #exported = new Map<string, Alias>()
+  /** The files of `export * from`. */
+  readonly #exportedWhole: string[] = []
 
   constructor(path: string) {
     this.path = path
@@ -45,18 +47,25 @@ export class DeclarationFile {
       const name = importName.name ?? localName.name
       if (exportName.name && name)
         this.#exported.set(exportName.name, { from: moduleRequest?.value ?? '', name })
+      else if (moduleRequest) this.#exportedWhole.push(moduleRequest.value)
     }
     this.values = exports
       .filter(({ isType, moduleRequest }) => !isType || !moduleRequest)
-      .flatMap(({ exportName }) => exportName.name ?? [])
+      .flatMap(({ exportName, moduleRequest }) =>
+        exportName.name ? exportName.name : (this.#file(moduleRequest?.value ?? '')?.values ?? []),
+      )
       .filter((name) => isValue(this.exported(name)?.node))
   }
 
   /** `undefined`: not declared in this package. */
   exported(name: string): Found | undefined {
     const alias = this.#exported.get(name)
-    if (!alias) return undefined
-    return alias.from ? this.#follow(alias) : this.find(alias.name)
+    if (alias) return alias.from ? this.#follow(alias) : this.find(alias.name)
+    for (const from of this.#exportedWhole) {
+      const found = this.#follow({ from, name })
+      if (found) return found
+    }
+    return undefined
   }
 
   /** What a name stands for inside of this file. */
@@ -68,9 +77,13 @@ export class DeclarationFile {
   }
 
   #follow({ from, name }: Alias): Found | undefined {
+    return this.#file(from)?.exported(name)
+  }
+
+  #file(from: string): DeclarationFile | undefined {
     if (!from.startsWith('.')) return undefined
     const path = join(dirname(this.path), from).replace(/\.tsx?$/, '.d.ts')
-    return existsSync(path) ? declarationFile(path).exported(name) : undefined
+    return existsSync(path) ? declarationFile(path) : undefined
   }
 
   #readDeclarations({ body }: Program): void {

@@ -53,7 +53,7 @@ async function takesOver(): Promise<void> {
     const locks = createProjectLocks({ namespace: `${unique}:tabs` })
     const autosave = createAutoSave({
       read: () => ({ title }),
-      locks,
+      locks: { ...locks, namespace: `${unique}:tabs` },
       directory,
       ...{ debounce: '10ms', idle: '1s', generations: 5, maxBytes: 1_000_000, hold: 'session', eager: true },
       ...{ wait: '10ms', retry: { maxAttempts: 1 }, journal: localStorageJournal(unique) },

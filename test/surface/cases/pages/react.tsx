@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { systemClock } from 'holdfast'
+import { localStorageJournal } from 'holdfast/autosave'
 import { createProjectLocks } from 'holdfast/project'
 import {
   AutoSaveIndicator,
@@ -74,10 +76,12 @@ async function showsDocument(): Promise<void> {
 
 const projectLocks = createProjectLocks({ namespace: `${unique}:react` })
 
-function Notes() {
+function Notes({ channel }: { channel: BroadcastChannel }) {
   const [text, setText] = useState('')
   const { snapshot, autosave } = useAutoSave(text, {
-    ...{ locks: projectLocks, directory, eager: true, onRestore: setText },
+    ...{ locks: projectLocks, directory, channel, journal: localStorageJournal(ROOM), clock: systemClock },
+    ...{ debounce: '10ms', idle: '1s', generations: 5, maxBytes: 1_000_000, hold: 'session', eager: true },
+    ...{ wait: '10s', retry: { maxAttempts: 2 }, onEvent: () => {}, onRestore: setText },
   })
   const texts = { retry: 'Again', takeOver: 'Here' }
   return (
@@ -94,27 +98,35 @@ function Notes() {
 
 async function directory(): Promise<FileSystemDirectoryHandle> {
   const root = await navigator.storage.getDirectory()
-  return root.getDirectoryHandle(`${unique}-react`, { create: true })
+  return root.getDirectoryHandle(ROOM, { create: true })
 }
 
 async function savesNotes(): Promise<void> {
-  const first = render(<Notes />)
+  const first = render(<Notes channel={new BroadcastChannel(ROOM)} />)
   await press('Type')
   await shown('Buy milk, saved')
   await shown(autosaveTexts.en.saved.label('').trim())
   first.unmount()
-  const second = render(<Notes />)
+  const second = render(<Notes channel={new BroadcastChannel(ROOM)} />)
   await shown('Buy milk, saved')
   second.unmount()
 }
+
+const { signal } = new AbortController()
 
 function Project() {
   const plain = useProjectLock(projectLocks)
   const { status, acquire, release } = useProjectLock(projectLocks, { scope: 'history' })
   return (
     <>
-      <button type="button" onClick={() => plain.acquire({ retry: { maxAttempts: 2 } })}>
+      <button type="button" onClick={() => plain.acquire({ signal, retry: { maxAttempts: 2 }, steal: true })}>
         Save
+      </button>
+      <button type="button" onClick={() => plain.acquire({ standby: true })}>
+        Queue
+      </button>
+      <button type="button" onClick={() => plain.release()}>
+        Leave
       </button>
       <button type="button" onClick={() => acquire()}>
         Keep
@@ -130,6 +142,10 @@ function Project() {
 async function holdsProject(): Promise<void> {
   const project = render(<Project />)
   await press('Save')
+  await shown('autosave held')
+  await press('Leave')
+  await shown('autosave free')
+  await press('Queue')
   await shown('autosave held')
   await press('Keep')
   await shown('history held')
