@@ -43,7 +43,10 @@ export class Recorder implements Usage {
     }
     if (Array.isArray(value)) {
       const of = this.#of(type, 'list')
-      return of ? value.map((item) => this.give(item, of)) : value
+      // A list may have members of its own, such as `skipped` of what AutoSave recovers.
+      const given =
+        of && Object.entries(value).map(([key, item]) => [key, isIndex(key) ? this.give(item, of) : item])
+      return given ? Object.assign([], Object.fromEntries(given)) : value
     }
     if (this.#originals.has(value)) return value
     const known = this.#proxies.get(value) ?? new Map<Type, object>()
@@ -232,6 +235,10 @@ function parameterOf({ parameters, rest }: FunctionType, index: number): Type {
   const last = parameters.length - 1
   const type = parameters[rest ? Math.min(index, last) : index] ?? OPAQUE
   return rest && index >= last && type.kind === 'list' ? type.of : type
+}
+
+function isIndex(key: string): boolean {
+  return /^\d+$/.test(key)
 }
 
 /** `[Symbol.asyncDispose]` is a key of the declarations. */

@@ -26,6 +26,12 @@ interface Callable {
   readonly typeParameters?: TSTypeParameterDeclaration | null
 }
 
+/** One of the names after `extends`. */
+interface Heritage {
+  readonly expression: { readonly type: string }
+  readonly typeArguments?: { readonly params: readonly TSType[] } | null
+}
+
 /** Members that a class or an interface inherits from the language. */
 const INHERITED: Record<string, readonly string[]> = {
   AsyncDisposable: ['[Symbol.asyncDispose]'],
@@ -40,10 +46,13 @@ export class TypeReader {
     const scope = inside({ module, parameters: new Set(), place: name }, node)
     switch (node.type) {
       case 'TSInterfaceDeclaration':
-        return this.#object(name, {
-          ...this.#inherited(node.extends, scope),
-          ...this.#members(node.body.body, scope),
-        })
+        return several([
+          this.#object(name, {
+            ...this.#inherited(node.extends, scope),
+            ...this.#members(node.body.body, scope),
+          }),
+          ...this.#bases(node.extends, scope).filter(({ kind }) => kind === 'list'),
+        ])
       case 'TSTypeAliasDeclaration':
         return this.#of(node.typeAnnotation, scope)
       case 'ClassDeclaration':
@@ -191,20 +200,19 @@ export class TypeReader {
     return members
   }
 
-  #inherited(
-    heritage: readonly {
-      expression: { type: string }
-      typeArguments?: { params: readonly TSType[] } | null
-    }[],
-    scope: Scope,
-  ): Members {
+  #inherited(heritage: readonly Heritage[], scope: Scope): Members {
     const members: Members = {}
-    for (const { expression, typeArguments } of heritage) {
-      const name = 'name' in expression ? String(expression.name) : ''
-      const base = this.#membersOf(this.#reference(name, typeArguments?.params ?? [], scope))
-      for (const [key, type] of Object.entries(base)) members[key] = renamed(type, `${scope.place}.${key}`)
-    }
+    for (const base of this.#bases(heritage, scope))
+      for (const [key, type] of Object.entries(this.#membersOf(base)))
+        members[key] = renamed(type, `${scope.place}.${key}`)
     return members
+  }
+
+  #bases(heritage: readonly Heritage[], scope: Scope): Type[] {
+    return heritage.map(({ expression, typeArguments }) => {
+      const name = 'name' in expression ? String(expression.name) : ''
+      return this.#reference(name, typeArguments?.params ?? [], scope)
+    })
   }
 
   #membersOf(type: Type): Members {

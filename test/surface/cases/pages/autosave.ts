@@ -36,7 +36,9 @@ async function savesAndRestores(): Promise<void> {
   autosave.changed()
   assert.equal((await autosave.flushNow()).unsaved, false)
   assert.equal((await autosave.history()).length, 2)
-  const [latest] = await autosave.restore({ limit: 1, journals: false })
+  const recovery = await autosave.restore({ limit: 1, journals: false })
+  assert.equal(recovery.skipped.length, 0)
+  const [latest] = recovery
   assert.deepEqual(await latest?.read(), story)
   assert.deepEqual(await latest?.load(), story)
   await autosave.close()
