@@ -49,6 +49,8 @@ export interface OpenSpan {
   readonly span: SpanLike
   /** Runs in the context of the span: spans that begin in it are its children. */
   run<T>(work: () => T): T
+  /** Runs in the context in which the span was begun, also if it is called within the span. */
+  runBeside<T>(work: () => T): T
   /** Ends the span, as failed if there is an error. */
   end(error?: unknown): void
 }
@@ -79,6 +81,7 @@ export class Tracer {
     return {
       span,
       run: (work) => context.with(own, work),
+      runBeside: (work) => context.with(parent, work),
       end(error) {
         if (error !== undefined) {
           const failure = error instanceof Error ? error : new Error(String(error))

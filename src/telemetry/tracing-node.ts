@@ -1,7 +1,7 @@
 import { expectFunction } from '../base/arguments.ts'
 import { aroundCalls } from '../base/around-calls.ts'
 import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
-import type { Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases, Work } from '../core/index.ts'
+import type { Lease, LeaseEvent, LeaseStore, Leases, Work } from '../core/index.ts'
 
 export interface TracingOptions {
   /** Whether spans contain the names of resources and jobs. Default true. */
@@ -13,7 +13,7 @@ export interface Tracing {
   store<T extends LeaseStore>(store: T): T
   /**
    * The same leases with a span for each wait and each hold: `holdfast.wait`, `holdfast.hold`. The work of `withLease`
-   * runs in the context of its hold.
+   * and `lead` runs in the context of its hold.
    */
   leases(leases: Leases): Leases
   /** The same runs with a span for each: `holdfast.run`. The work runs in its context. */
@@ -107,7 +107,30 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     })
   }
 
-  const traced: Leases = {
+  /** The wait ends when the work begins for the first time. Each hold stands beside it. */
+  const runWork = async <T, R>(resource: string, work: Work<T>, begin: (work: Work<T>) => Promise<R>) => {
+    expectFunction('work', work)
+    const wait = openWait(resource)
+    let isWaiting = true
+    const endWait = (error?: unknown) => {
+      if (isWaiting) wait.end(error)
+      isWaiting = false
+    }
+    const inHold: Work<T> = (lease, signal) => {
+      endWait()
+      return wait.runBeside(() => hold(lease).run(() => work(lease, signal)))
+    }
+    try {
+      return await wait.run(() => begin(inHold))
+    } catch (error) {
+      endWait(error)
+      throw error
+    } finally {
+      endWait()
+    }
+  }
+
+  return {
     ...leases,
     async acquire(resource, options) {
       return held(await tracer.inSpan(openWait(resource), () => leases.acquire(resource, options)))
@@ -119,19 +142,9 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     async adopt(ticket, options) {
       return held(await leases.adopt(ticket, options))
     },
-    async withLease<T>(resource: string, work: Work<T>, options?: LeaseOptions) {
-      expectFunction('work', work)
-      const lease = await tracer.inSpan(openWait(resource), () => leases.acquire(resource, options))
-      let result: T
-      try {
-        const signal = AbortSignal.any([lease.signal, ...(options?.signal ? [options.signal] : [])])
-        result = await hold(lease).run(() => work(lease, signal))
-      } finally {
-        await lease[Symbol.asyncDispose]()
-      }
-      lease.signal.throwIfAborted()
-      return result
-    },
+    withLease: (resource, work, options) =>
+      runWork(resource, work, (inHold) => leases.withLease(resource, inHold, options)),
+    lead: (resource, work, options) =>
+      runWork(resource, work, (inHold) => leases.lead(resource, inHold, options)),
   }
-  return traced
 }

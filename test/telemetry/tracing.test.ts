@@ -4,7 +4,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { httpStore } from '../../src/client/http-store.ts'
-import { createLeases, type LeaseStore } from '../../src/core/index.ts'
+import { createLeases, type Lease, type LeaseStore } from '../../src/core/index.ts'
 import { createOnce, memoryJobs } from '../../src/once/index.ts'
 import { createServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -99,6 +99,54 @@ describe('spans of leases', () => {
     await adopted.release()
     expect(spans().filter(({ name }) => name === 'holdfast.hold')).toHaveLength(2)
     await Promise.all([leases.close(), plain.close()])
+  })
+})
+
+describe('traced work under a lease', () => {
+  const setUp = () => {
+    const store: LeaseStore = memoryStore()
+    const plain = createLeases(store)
+    const leases = openTelemetryTracing(api).leases(createLeases(store))
+    const lose = async ({ resource, token, signal }: Lease) => {
+      await plain.release(resource, { token })
+      await eventually(() => expect(signal.aborted).toBe(true))
+    }
+    const close = () => Promise.all([leases.close(), plain.close()])
+    return { leases, lose, [Symbol.asyncDispose]: async () => void (await close()) }
+  }
+
+  it('rejects with `lease-lost` after a loss, also if the work threw', async () => {
+    await using bed = setUp()
+    const cause = new Error('half done')
+    const work = bed.leases.withLease('a', async (lease) => {
+      await bed.lose(lease)
+      throw cause
+    })
+    await expect(work).rejects.toMatchObject({ code: 'lease-lost', resource: 'a', cause })
+    expect(find('holdfast.hold')).toMatchObject({ failed: true })
+  })
+
+  it('has a hold for each turn of a leader, and the work is in the context of its hold', async () => {
+    await using bed = setUp()
+    let turns = 0
+    const result = await inSpan('program', () =>
+      bed.leases.lead('a', async (lease) => {
+        await inSpan(`turn ${++turns}`, async () => {})
+        if (turns === 1) await bed.lose(lease)
+        return turns
+      }),
+    )
+    expect(result).toBe(2)
+    expect(
+      spans().map(({ name, parent, failed }) => `${parent} > ${name}${failed ? ' failed' : ''}`),
+    ).toEqual([
+      'program > holdfast.wait',
+      'holdfast.hold > turn 1',
+      'program > holdfast.hold failed',
+      'holdfast.hold > turn 2',
+      'program > holdfast.hold',
+      'undefined > program',
+    ])
   })
 })
 
