@@ -164,6 +164,6 @@ function momentOf(at: number, lang: string): string {
     ...(!isThisYear && { year: 'numeric' }),
     hour: '2-digit',
     minute: '2-digit',
-    hour12: false,
+    hourCycle: 'h23',
   })
 }

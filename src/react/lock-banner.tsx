@@ -223,7 +223,7 @@ function contentOf(
 function whoOf({ name, since }: DocumentHolder, lang: string): Who {
   return {
     name,
-    since: new Date(since).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false }),
+    since: new Date(since).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
   }
 }
 

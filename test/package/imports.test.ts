@@ -17,6 +17,15 @@ describe('the source', () => {
     )
     expect(found).toEqual([])
   })
+
+  it("sets `hourCycle: 'h23'`, because with `hour12` some browsers show midnight as 24:00", () => {
+    const files = globSync('{src,web/src}/**/*.{ts,tsx}', { cwd: root }).map((path) =>
+      readSource(path, readFileSync(join(root, path), 'utf8')),
+    )
+    const using = (name: string) => files.filter(({ names }) => names.has(name)).map(({ path }) => path)
+    expect(using('hour12')).toEqual([])
+    expect(using('hourCycle')).toContain('web/src/editor/editor.tsx')
+  })
 })
 
 describe('the rules', () => {

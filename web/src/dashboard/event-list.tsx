@@ -16,7 +16,7 @@ export function EventList({ events, words, empty, onSelect }: EventListProps) {
       {events.map(({ id, at, what, lease }) => (
         <li key={id}>
           <time className="mono quiet" dateTime={new Date(at).toISOString()}>
-            {new Date(at).toLocaleTimeString([], { hour12: false })}
+            {new Date(at).toLocaleTimeString([], { hourCycle: 'h23' })}
           </time>
           <span className="what" data-what={what}>
             {words.what[what]}

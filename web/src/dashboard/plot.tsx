@@ -157,6 +157,6 @@ function clockOf(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString([], {
     hour: '2-digit',
     minute: '2-digit',
-    hour12: false,
+    hourCycle: 'h23',
   })
 }

@@ -112,7 +112,7 @@ interface StatusProps {
 function Status({ state: { status, savedAt }, isHeld, lang, words }: StatusProps) {
   const time =
     savedAt &&
-    new Date(savedAt).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false })
+    new Date(savedAt).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
   const saved = time ? words.savedAt(time) : words.nothingSaved
   return (
     <>
