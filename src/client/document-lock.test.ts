@@ -107,7 +107,7 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
-  it('is granted with a short wait also by a slow server', async () => {
+  it('a short wait gets a free lock also from a slow server', async () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
     const acquiring = lock.acquire({ wait: 10 })
@@ -117,7 +117,7 @@ describe('a lock that nobody wants any more', () => {
     expect(await acquiring).toBe(true)
   })
 
-  it('is given back when the server answers a short wait after more than a second', async () => {
+  it('a lock that is granted more than a second after a short wait is given back', async () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
     const acquiring = lock.acquire({ wait: 10 })

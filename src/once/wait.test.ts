@@ -30,14 +30,14 @@ describe('a wait for a job', () => {
     return Promise.race([outcome, 'still waiting'])
   }
 
-  it.each([0, 10, 500])('of %d ms sees a finished job in a slow store', async (timeout) => {
+  it.each([0, 10, 500])('a wait of %d ms sees a finished job in a slow store', async (timeout) => {
     const once = createOnce(jobs, { clock })
     await once.run('job', () => 1)
     delay = 800
     expect(await outcomeAfter(900, once.wait('job', { timeout }))).toMatchObject({ finished: true })
   })
 
-  it('that is short ends with the first answer of a slow store', async () => {
+  it('a short wait ends with the first answer of a slow store', async () => {
     const once = createOnce(jobs, { clock })
     delay = 800
     expect(await outcomeAfter(801, once.wait('job', { timeout: 10 }))).toMatchObject({ code: 'lease-held' })
@@ -57,7 +57,7 @@ describe('a wait for a job', () => {
     },
   )
 
-  it('covers every read after the first one', async () => {
+  it('the timeout covers every read after the first one', async () => {
     const once = createOnce(jobs, { clock })
     const waiting = once.wait('job', { timeout: 2000 })
     expect(await outcomeAfter(100, waiting)).toBe('still waiting')

@@ -8,14 +8,14 @@ const clocks = [
 ] as const
 
 describe.each(clocks)('%s', (_, clock) => {
-  it('has a monotonic time in fractions, which goes on between two reads or stands still', () => {
+  it('the monotonic time has fractions, and goes on between two reads or stands still', () => {
     const reads = Array.from({ length: 100 }, () => clock.monotonic())
     expect(reads.some((read) => !Number.isInteger(read))).toBe(true)
     expect(reads).toEqual(reads.toSorted((a, b) => a - b))
     expect(new Set(reads).size).toBeGreaterThan(1)
   })
 
-  it('has a wall time in whole milliseconds, from another origin', () => {
+  it('the wall time is in whole milliseconds, from another origin', () => {
     expect(Number.isInteger(clock.now())).toBe(true)
     expect(clock.now() - clock.monotonic()).toBeGreaterThan(1_000_000_000)
   })

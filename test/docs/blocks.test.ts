@@ -4,7 +4,7 @@ import { blocksOf, programOf } from './blocks.ts'
 const page = (...lines: string[]) => blocksOf('docs/page.md', lines.join('\n'))
 
 describe('the blocks of a page', () => {
-  it('have the line of their info string, their language and how they are run', () => {
+  it('a block has the line of its info string, its language and how it is run', () => {
     const blocks = page('# Title', '```ts', 'a', '```', '', '```tsx page', 'b', '```', '```sh', 'c', '```')
     expect(blocks).toMatchObject([
       { line: 2, language: 'ts', role: 'program', code: 'a\n' },
@@ -36,7 +36,7 @@ describe('the blocks of a page', () => {
     ])
   })
 
-  it('that call a server of the page run beside the last one before them', () => {
+  it('a block that calls a server of its page runs beside the last one before it', () => {
     const serve = (port: number) => ['```js serve', `createServer({ port: ${port} })`, '```']
     const call = ['```sh', 'curl http://localhost:4321/healthz', '```']
     const blocks = page(
@@ -61,7 +61,7 @@ describe('the blocks of a page', () => {
     ])
   })
 
-  it('are left out when nothing can run them', () => {
+  it('blocks that nothing can run are left out', () => {
     expect(page('```', 'output', '```', '```sql', 'select 1', '```')).toEqual([])
   })
 
@@ -74,14 +74,14 @@ describe('the blocks of a page', () => {
     },
   )
 
-  it('are refused if they do not end', () => {
+  it('a block without an end is refused', () => {
     expect(() => page('Text.', '```ts', 'a')).toThrow('docs/page.md:2: the block does not end')
   })
 
   describe('with a preamble', () => {
     const SHOWN = ['```ts', '  const a = 1', 'const b = 2', '```']
 
-    it('are run after it, with each line of the block at its line of the page', () => {
+    it('a block runs after its preamble, with each line at its line of the page', () => {
       const [, block] = page(...SHOWN, '<!-- preamble', 'const a = 1', '-->', '```ts', 'a + 1', '```')
       expect(block).toMatchObject({ line: 8, preamble: 'const a = 1\n', code: 'a + 1\n' })
       expect(block && programOf(block).split('\n').slice(6)).toEqual(['', 'const a = 1', 'a + 1', ''])
