@@ -31,6 +31,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<Subject>>> = {
   redis: () => onServer('redis', redisRemains),
   postgres: () => onServer('postgres', postgresRemains),
   nats: () => onServer('nats'),
+  mysql: () => onServer('mysql'),
   etcd: () => onServer('etcd'),
   async http() {
     const { url, stop } = await startHoldfast()

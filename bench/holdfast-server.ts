@@ -10,7 +10,11 @@ export const TOKEN = 'lease-token-of-a-bench'
 const CLI = join(import.meta.dirname, '../src/cli/main.ts')
 
 /** `holdfast serve` on a SQLite file, with its usual settings. */
-export async function startHoldfast(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+export async function startHoldfast(): Promise<{
+  readonly url: string
+  readonly pid: number
+  stop(): Promise<void>
+}> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
   const server = spawn(
     process.execPath,
@@ -30,7 +34,7 @@ export async function startHoldfast(): Promise<{ readonly url: string; stop(): P
     const [, url] = /listening on (http:\S+?),/.exec(line) ?? []
     if (url === undefined) continue
     server.stderr.resume()
-    return { url, stop }
+    return { url, pid: server.pid ?? 0, stop }
   }
   throw new Error('holdfast serve ended before it listened')
 }

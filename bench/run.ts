@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- sqlite redis` runs these; without names, all. Each prints its table beside the peers. `growth` and
- * `burst` take flags: `--stores redis,http` chooses the stores, and `--most 1000` limits the waiters, the held leases
- * and the requests at once.
+ * `npm run bench -- sqlite redis` runs these; without names, all. Each prints its table beside the peers. `growth`,
+ * `burst` and `pause` take flags: `--stores redis,http` chooses the stores, and `--most 1000` limits the waiters, the
+ * held leases and the requests at once. For `pause`, `--pause 20` is in seconds, and `--stops client` stops the process
+ * of the manager.
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -10,11 +11,18 @@ import { installPeers } from './install-peers.ts'
 export interface BenchFlags {
   readonly stores?: string
   readonly most?: string
+  readonly pause?: string
+  readonly stops?: string
 }
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
-  options: { stores: { type: 'string' }, most: { type: 'string' } },
+  options: {
+    stores: { type: 'string' },
+    most: { type: 'string' },
+    pause: { type: 'string' },
+    stops: { type: 'string' },
+  },
 })
 const known = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))

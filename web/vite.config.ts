@@ -7,6 +7,8 @@ const page = (name: string) => resolve(import.meta.dirname, name)
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
+  // The pages may be served below any path.
+  base: './',
   build: {
     outDir: '../dist/web',
     emptyOutDir: true,

@@ -1,63 +1,42 @@
-import { createDocumentLock, followContent } from '../../src/client/index.ts'
+import { createDocumentLock, createDraft } from '../../src/client/index.ts'
+import { STATUS, whoIsEditing } from '../words.ts'
 
-const params = new URLSearchParams(location.search)
-const lock = createDocumentLock({ roomId: 'minutes-42', name: params.get('name') ?? 'Mika' })
-const saved = followContent(lock)
+const name = new URLSearchParams(location.search).get('name') ?? 'Mika'
+const lock = createDocumentLock({ roomId: 'minutes-42', name })
+const draft = createDraft(lock)
 
 const text = find(HTMLTextAreaElement, 'text')
 const edit = find(HTMLButtonElement, 'edit')
-const save = find(HTMLButtonElement, 'save')
 const stop = find(HTMLButtonElement, 'stop')
-const who = find(HTMLElement, 'who')
-const problem = find(HTMLElement, 'problem')
-/** What was typed, and in which turn. Each grant of the lock has its own token. */
-let typed: { readonly text: string; readonly token: number | null; isSaved: boolean } | null = null
+const takeMine = find(HTMLButtonElement, 'take-mine')
+const takeTheirs = find(HTMLButtonElement, 'take-theirs')
+const bringBack = find(HTMLButtonElement, 'bring-back')
 
 lock.subscribe(render)
-saved.subscribe(render)
-text.oninput = () => {
-  typed = { text: text.value, token: lock.state.token, isSaved: false }
-}
+draft.subscribe(render)
+text.oninput = () => draft.edit(text.value)
 edit.onclick = () => lock.acquire({ wait: Infinity })
-save.onclick = store
-stop.onclick = async () => {
-  if (await store()) await lock.release()
-}
+// What was typed is saved before the lock is released.
+stop.onclick = () => lock.release()
+takeMine.onclick = () => draft.takeMine()
+takeTheirs.onclick = () => draft.takeTheirs()
+bringBack.onclick = () => draft.bringBack()
 render()
 
-/** Resolves with whether it is saved. */
-async function store(): Promise<boolean> {
-  const sent = typed
-  try {
-    await lock.save(text.value)
-    if (sent) sent.isSaved = true
-    problem.textContent = ''
-    return true
-  } catch (error) {
-    problem.textContent = `Not saved: ${(error as Error).message}`
-    return false
-  }
-}
-
 function render(): void {
-  const { phase, held, holder, place, token } = lock.state
-  const { content, isLoaded } = saved.state
-  if (typed?.isSaved && !held) typed = null
-  if (typed && typed.token !== token) {
-    // Others may have saved since. It is not saved over their text, and not lost either.
-    problem.textContent = `Not saved in your last turn: ${typed.text}`
-    typed = null
-  }
-  if (isLoaded && !typed) text.value = String(content ?? '')
-  text.readOnly = !held || !isLoaded
+  const { phase, held } = lock.state
+  const { content, theirs, dropped, status, isWritable } = draft.state
+  if (text.value !== content) text.value = content
+  text.readOnly = !isWritable
+  find(HTMLElement, 'who').textContent = whoIsEditing(lock.state)
+  find(HTMLElement, 'status').textContent = STATUS[status]
+  find(HTMLElement, 'theirs').textContent = theirs
+  find(HTMLElement, 'conflict').hidden = theirs === null
   edit.disabled = held || phase === 'acquiring' || phase === 'waiting'
-  save.disabled = stop.disabled = !held || !isLoaded
-  if (phase === 'troubled') who.textContent = 'Connection trouble. You can keep typing.'
-  else if (held) who.textContent = 'You are editing.'
-  else if (phase === 'waiting') who.textContent = `You are in line, ${place ?? 0} before you.`
-  else if (phase === 'lost') who.textContent = 'You are no longer editing.'
-  else if (holder) who.textContent = `${holder.name ?? 'Somebody'} is editing.`
-  else who.textContent = 'Nobody is editing.'
+  stop.disabled = !held
+  takeMine.hidden = !held || (status !== 'conflict' && status !== 'unreadable')
+  takeTheirs.hidden = theirs === null
+  bringBack.hidden = dropped === null
 }
 
 function find<E extends HTMLElement>(type: new () => E, id: string): E {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { editorBed, memoryJournal } from '../../test/autosave/editor-bed.ts'
+import { FakeDisk } from '../../test/autosave/fake-disk.ts'
 import { stubPage } from '../../test/autosave/stub-page.ts'
 import { type Journal, localStorageJournal } from './index.ts'
 import { encodeSave, measure } from './save-file.ts'
@@ -233,24 +234,52 @@ describe('the journal', () => {
   )
 
   it('in localStorage leaves the items of other names and programs alone', () => {
-    const items: Record<string, string> = { unrelated: '1' }
-    vi.stubGlobal(
-      'localStorage',
-      Object.create(items, {
-        setItem: { value: (key: string, text: string) => Object.assign(storage(), { [key]: text }) },
-        getItem: { value: (key: string) => Reflect.get(storage(), key) ?? null },
-        removeItem: { value: (key: string) => Reflect.deleteProperty(storage(), key) },
-      }),
-    )
-    const storage = () => localStorage as unknown as Record<string, string>
+    stubLocalStorage()
     const [mine, theirs] = [localStorageJournal('mine'), localStorageJournal('theirs')]
+    const [part, whole] = [localStorageJournal('a'), localStorageJournal('a:b')]
     mine.write('a', 'text')
+    whole.write('key', 'text')
     expect(mine.read()).toEqual([{ key: 'a', text: 'text' }])
     expect(theirs.read()).toEqual([])
+    expect(part.read()).toEqual([])
     mine.remove('a')
     expect(mine.read()).toEqual([])
   })
+
+  it('in localStorage belongs to the namespace of the locks', async () => {
+    stubLocalStorage()
+    const page = stubPage()
+    const { openTab, openEditor } = editorBed()
+    const open = (namespace: string) =>
+      openEditor({
+        tab: { ...openTab(), locks: { ...openTab().locks, namespace } },
+        directory: new FakeDisk().root,
+        // As if it were not given.
+        journal: undefined as never,
+      })
+    open('one').edit('of one')
+    page.dispatchEvent(new Event('pagehide'))
+    const offered = async (namespace: string) => {
+      const [latest] = await open(namespace).autosave.restore()
+      return latest ? (await latest.read()).title : null
+    }
+    expect(await offered('other')).toBeNull()
+    expect(await offered('one')).toBe('of one')
+  })
 })
+
+function stubLocalStorage(): void {
+  const items: Record<string, string> = { unrelated: '1' }
+  const storage = () => localStorage as unknown as Record<string, string>
+  vi.stubGlobal(
+    'localStorage',
+    Object.create(items, {
+      setItem: { value: (key: string, text: string) => Object.assign(storage(), { [key]: text }) },
+      getItem: { value: (key: string) => Reflect.get(storage(), key) ?? null },
+      removeItem: { value: (key: string) => Reflect.deleteProperty(storage(), key) },
+    }),
+  )
+}
 
 function journalOf(title: string): string {
   const text = JSON.stringify({ title })

@@ -25,9 +25,9 @@ export interface JournaledSave extends Save {
   readonly ownChecksums: readonly string[]
 }
 
-/** @param name separates the journals of several projects of one origin. */
+/** @param name separates the journals of several projects of one origin. Default of AutoSave: the locks' namespace. */
 export function localStorageJournal(name = 'project'): Journal {
-  const prefix = `holdfast:autosave:${name}:`
+  const prefix = `holdfast:autosave:${encodeURIComponent(name)}:`
   return {
     write: (key, text) => localStorage.setItem(prefix + key, text),
     read: () =>

@@ -11,6 +11,7 @@ import {
 } from '../base/arguments.ts'
 import { expectClock, systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
+import { privateDirectory } from '../base/private-directory-browser.ts'
 import type { RetryPolicyConfig } from '../project/index.ts'
 import { checkRetry } from '../project/retry-policy.ts'
 import { localStorageJournal } from './journal.ts'
@@ -65,7 +66,7 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
   const checked = checkEach(options, CHECKS) as Checked<T>
   CHECKS.read('read', options.read)
   CHECKS.locks('locks', options.locks)
-  const { directory = () => navigator.storage.getDirectory(), channel, onEvent, retry, ...rest } = checked
+  const { directory = privateDirectory, channel, onEvent, retry, ...rest } = checked
   return {
     debounce: 500,
     idle: 2000,
@@ -74,7 +75,7 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
     hold: 'session',
     eager: false,
     wait: 1000,
-    journal: hasLocalStorage() && localStorageJournal(),
+    journal: hasLocalStorage() && localStorageJournal(rest.locks.namespace),
     clock: systemClock,
     ...rest,
     retry,

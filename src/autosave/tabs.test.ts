@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { editorBed } from '../../test/autosave/editor-bed.ts'
 import { FakeDisk } from '../../test/autosave/fake-disk.ts'
+import { pause } from '../base/pause.ts'
 import { messageOf } from '../react/autosave-texts.ts'
 import { canRetry } from './index.ts'
 
@@ -23,6 +24,16 @@ describe('two tabs that hold the lock for their session', () => {
     await save(first, 'first again')
     expect(saved()).toBe('first again')
     expect(second.autosave.state.unsaved).toBe(true)
+  })
+
+  it('are not mistaken for each other when the lock file only takes long to answer', async () => {
+    const { clock, files, finished, openEditor, openTab, saved } = editorBed()
+    files.refuse = () => pause(clock, 400)
+    const only = openEditor({ tab: openTab({ locks: null }) })
+    only.edit('slowly')
+    await finished(only.autosave.flushNow())
+    expect(only.phases()).not.toContain('read-only')
+    expect(saved()).toBe('slowly')
   })
 
   it('hand over when the first one closes, and the other loads what was saved', async () => {

@@ -36,11 +36,14 @@ export interface AutoSaveOptions<T> {
   readonly hold?: 'session' | 'save'
   /** Requests the lock at once instead of at the first edit. Only with `session`. Default false. */
   readonly eager?: boolean
-  /** How long to wait for the lock before the tab is read-only, and says that another tab is editing. Default 1 s. */
+  /**
+   * How long to wait for the lock before the tab is read-only, and says that another tab is editing. It is not read-only
+   * while the browser has not yet said who holds the lock. Default 1 s.
+   */
   readonly wait?: Duration
   /** The attempts at the lock before the tab is read-only. Default: five attempts. */
   readonly retry?: RetryOptions
-  /** Keeps edits that a closing page can no longer save. Default: `localStorage`; `false`: no journal. */
+  /** Keeps edits that a closing page can no longer save. Default: `localStorage`, by namespace of `locks`; `false`: no journal. */
   readonly journal?: Journal | false
   /**
    * Connects the tabs of a project: they see each other's saves, and can ask for the lock. Default: a `BroadcastChannel`

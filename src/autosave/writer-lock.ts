@@ -120,14 +120,17 @@ export function createWriterLock(
     const limit = new AbortController()
     const unlisten = onAbort(stop.signal, () => limit.abort(stop.signal.reason))
     const onTimeout = () => limit.abort(new DOMException('another tab holds the lock', 'TimeoutError'))
-    const cancel = clock.setTimer(onTimeout, wait)
+    const started = clock.monotonic()
+    let cancel: (() => void) | undefined
+    // Slow storage is not another tab: only a refusal starts the limit.
+    const onWaiting = () => {
+      cancel ??= clock.setTimer(onTimeout, Math.max(0, wait - (clock.monotonic() - started)))
+    }
     try {
-      return keep(
-        await locks.acquireProjectLock({ signal: limit.signal, ...(retry && { retry }) }),
-        stop.signal,
-      )
+      const options = { signal: limit.signal, onWaiting, ...(retry && { retry }) }
+      return keep(await locks.acquireProjectLock(options), stop.signal)
     } finally {
-      cancel()
+      cancel?.()
       unlisten()
     }
   }

@@ -58,3 +58,15 @@ export function noAnswer(store: Asked['store'], message: string, resource?: stri
   const error = new LeaseError('store-unavailable', message, { resource })
   return store?.explain?.(error) ?? error
 }
+
+/**
+ * Waits until the work has settled, at most this long. The process stays alive meanwhile, although sockets and timers
+ * that the work waits for need not keep it alive.
+ */
+export async function settledWithin(
+  work: Promise<unknown>,
+  ms: number,
+  clock: Pick<Clock, 'setTimer'>,
+): Promise<void> {
+  await answerWithin(work, ms, { clock }).catch(() => {})
+}

@@ -1,11 +1,11 @@
 /** Checks of options and arguments. Each failure names the option, the expected value and the received value. */
 import { LeaseError } from './errors.ts'
-import { suggest } from './suggest.ts'
+import { hintFor, suggest } from './suggest.ts'
 
 const LONGEST_SHOWN = 60
 
 export function refuse(option: string, expected: string, received: unknown, shown = show(received)): never {
-  fail(`${option}: expected ${expected}, got ${shown}`)
+  fail(`${option}: expected ${expected}, got ${shown}${hintFor(option, received)}`)
 }
 
 /** For clients and addresses: a text is not shown, because it may contain a password. */

@@ -13,13 +13,6 @@ const CLIENT_METHODS: Readonly<Record<string, string>> = {
   lease: 'etcd',
 }
 
-/** The call that makes a store of what was given instead of one, for a message. */
-export function suggestStore(value: unknown): string {
-  const backend = backendOf(value)
-  if (!backend) return 'memoryStore()'
-  return `${backend}Store(${typeof value === 'string' ? '…' : 'client'}) of holdfast/${backend}`
-}
-
 /** The backend of a client, or of an address, that was given instead of a store; `undefined` if it is neither. */
 export function backendOf(value: unknown): string | undefined {
   if (typeof value === 'string')

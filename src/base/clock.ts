@@ -30,11 +30,6 @@ export function expectClock(option: string, value: unknown): asserts value is Cl
   expectMethods(option, value, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
 }
 
-/** The local time of day, such as `12:04:10`. */
-export function timeOfDay(at: number): string {
-  return new Date(at).toTimeString().slice(0, 8)
-}
-
 /** One instant on both clocks of a client. */
 export interface Moment {
   readonly mono: number
@@ -52,4 +47,9 @@ export function risingTime(clock: Clock): () => number {
     latest = Math.max(latest, clock.now())
     return latest
   }
+}
+
+/** Such as `12:04:10`, for messages. */
+export function timeOfDay(time: number): string {
+  return new Date(time).toTimeString().slice(0, 8)
 }

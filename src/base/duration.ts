@@ -29,7 +29,7 @@ export function expectDuration(option: string, value: unknown, min: number, max 
   refuse(option, `whole milliseconds from ${min} to ${max}, or text such as '30s'`, value)
 }
 
-const MIN_TTL_MS = 10
+export const MIN_TTL_MS = 10
 
 /** The milliseconds of a lease's TTL. */
 export function expectTtl(ttl: unknown): number {

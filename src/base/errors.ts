@@ -16,17 +16,33 @@ export type LeaseErrorCode =
   | 'lease-lost'
   /** A guard, or a save of a document, was refused: a newer lease exists, or another lease has the same token. */
   | 'stale-token'
+  /** A save of a document was refused: a newer save of the same lock, by another page with the same id, is stored. */
+  | 'stale-save'
   /** Your `signal` aborted. `cause` is its reason. */
   | 'aborted'
   /** The manager or the store was closed. Also the reason of a lease's `signal` then. */
   | 'closed'
+  /** `once.result`: the job was started with another payload. Use another id for another request. */
+  | 'payload-mismatch'
+  /** `once.result`: the job has failed, and its failure is kept. */
+  | 'job-failed'
   /** The subject of the call does not exist, such as a job or an entity. */
   | 'not-found'
+  /** The job did not finish within the `timeout` of `once.wait` or the `wait` of `once.result`. */
+  | 'not-finished'
   /**
    * The backend did not answer, or not in time. `cause` is the last connection error of the client, such as
    * `ECONNREFUSED`, and the message names it. It also says if the client has never connected.
    */
   | 'store-unavailable'
+  /** The answer to a COMMIT of a guard was lost: the transaction may be stored or not. Read before you write again. */
+  | 'outcome-unknown'
+  /** The server limits the rate of requests. `cause.retryAfterMs` says when to come back. */
+  | 'too-many-requests'
+  /** The server lets no more requests wait for this resource, or from this address. */
+  | 'too-many-waiters'
+  /** What should be saved is longer than the server allows. `cause.limit` is the limit in bytes. */
+  | 'too-large'
   /** The backend refused, and a retry cannot help. */
   | 'store-failed'
   /**
@@ -102,7 +118,7 @@ export class LeaseError extends Error {
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
     super(message, details)
     this.code = code
-    this.retryable = code === 'lease-held' || code === 'store-unavailable'
+    this.retryable = /^(lease-held|store-unavailable|not-finished|too-many)/.test(code)
     if (details.resource) this.resource = details.resource
     const [holder] = details.holders ?? []
     if (!holder) return

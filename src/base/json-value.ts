@@ -2,8 +2,8 @@ import { hasMethods, isObject, show } from './arguments.ts'
 
 /**
  * The first part of a value that JSON would change silently, such as `scenes[2].tags: a Map`; `null`: there is none.
- * Call it after `JSON.stringify` has succeeded, because it does not end for a cycle. Absent fields and objects with
- * `toJSON` are the caller's choice.
+ * Call it after `JSON.stringify` has succeeded, because it does not end for a cycle. Absent fields, and objects
+ * with a `toJSON` of their own, are the caller's choice.
  */
 export function lostInJson(value: unknown, path = ''): string | null {
   if (Array.isArray(value)) {
@@ -18,9 +18,12 @@ export function lostInJson(value: unknown, path = ''): string | null {
       typeof value === 'number' ? Number.isFinite(value) : !['function', 'symbol'].includes(typeof value)
     return isKept ? null : `${path || 'value'}: ${show(value)}`
   }
+  const kind = Object.prototype.toString.call(value)
+  // It would come back as text.
+  if (kind === '[object Date]') return `${path || 'value'}: a Date`
   if (hasMethods(value, 'toJSON')) return null
   // Fields of a class are kept. A Map, a Set or a typed array has no fields to keep.
-  if (Object.prototype.toString.call(value) !== '[object Object]') return `${path || 'value'}: ${show(value)}`
+  if (kind !== '[object Object]') return `${path || 'value'}: ${show(value)}`
   for (const [key, item] of Object.entries(value)) {
     const lost = lostInJson(item, path ? `${path}.${key}` : key)
     if (lost) return lost

@@ -15,9 +15,16 @@ export interface LeaseRecord {
   /** How many leases of the resource may be live together, as this holder asked; `null`: only this one. */
   readonly share: number | null
   readonly acquiredAt: number
-  /** `null`: never, because the backend itself ends the lease (Web Locks). */
+  /**
+   * `null`: never, because the backend itself ends the lease (Web Locks). If the state is `kept`: when the resource
+   * becomes free.
+   */
   readonly expiresAt: number | null
   /** Milliseconds left when the store answered: the only time that may be compared with another clock. */
   readonly remaining: number | null
-  readonly state: 'held' | 'released' | 'expired' | 'taken-over'
+  /**
+   * `kept`: the lease has ended, and the resource stays taken by its `atLeast` or `lockDelay`. Nobody holds it. A
+   * forced release with its token frees it.
+   */
+  readonly state: 'held' | 'kept' | 'released' | 'expired' | 'taken-over'
 }

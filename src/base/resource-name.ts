@@ -9,10 +9,27 @@ export function checkResource(resource: unknown): string {
 
 /** The same rules for another option, such as the id of a job. */
 export function checkName(option: string, value: unknown): string {
-  const name = typeof value === 'string' && value.isWellFormed() ? value.normalize('NFC') : ''
-  if (!name || /\p{Cc}/u.test(name) || isLonger(name, MAX_NAME_BYTES))
-    refuse(option, `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without control characters`, value)
-  return name
+  const name = typeof value === 'string' ? value.normalize('NFC') : value
+  return checkText(option, name, /\p{Cc}/u, 'control characters')
+}
+
+/** The beginning of names, in NFC as they are. Default: empty. */
+export function checkPrefix({ prefix = '' }: { readonly prefix?: unknown }): string {
+  if (typeof prefix !== 'string') refuse('prefix', 'a string', prefix)
+  return prefix.normalize('NFC')
+}
+
+/** Who holds a lease. Shown to others, and stored by every backend as it is. */
+export function checkOwner(option: string, owner: unknown): string {
+  return checkText(option, owner, /\0/, 'NUL')
+}
+
+/** `refused`: the characters that it may not contain, and their name. */
+function checkText(option: string, text: unknown, refused: RegExp, name: string): string {
+  const isText = typeof text === 'string' && text.isWellFormed() && !refused.test(text)
+  if (!isText || !text || isLonger(text, MAX_NAME_BYTES))
+    refuse(option, `1 to ${MAX_NAME_BYTES} bytes of UTF-8 without ${name}`, text)
+  return text
 }
 
 /** Whether the text takes more bytes in UTF-8. */

@@ -1,40 +1,128 @@
+import { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
-import { misspelt, nearest } from './suggest.ts'
+import { createLeases } from '../core/index.ts'
+import { createOnce, memoryJobs } from '../once/index.ts'
+import { memoryStore } from '../stores/memory.ts'
+import { postgresStore } from '../stores/postgres/index.ts'
+import { misspelt } from './suggest.ts'
 
-const OPTIONS = ['owner', 'ttl', 'heartbeat', 'wait', 'retry', 'callTimeout', 'clock', 'onEvent']
-const COMMANDS = [
-  'run',
-  'ls',
-  'inspect',
-  'watch',
-  'release',
-  'doctor',
-  'bench',
-  'serve',
-  'monitor',
-  'completion',
-]
+const leases = createLeases(memoryStore())
+const once = createOnce(memoryJobs())
 
-describe('the nearest name', () => {
+/** The hint that an option with this name gets. */
+const calls = {
+  acquire: (options: object) => leases.acquire('resource', options),
+  withLease: (options: object) => leases.withLease('resource', () => {}, options),
+  tryAcquire: (options: object) => leases.tryAcquire('resource', options),
+  createLeases: async (options: object) => createLeases(memoryStore(), options),
+  postgresStore: async (options: object) => postgresStore(new Pool(), options),
+  'once.run': (options: object) => once.run('job', () => {}, options),
+}
+
+describe('an unknown option is answered with the name that was meant', () => {
   it.each([
-    ['tll', OPTIONS, 'ttl'],
-    ['ttlMs', OPTIONS, 'ttl'],
-    ['TTL', OPTIONS, undefined],
-    ['hearbeat', OPTIONS, 'heartbeat'],
-    ['heartBeat', OPTIONS, 'heartbeat'],
-    ['waits', OPTIONS, 'wait'],
-    ['retries', OPTIONS, 'retry'],
-    ['onevent', OPTIONS, 'onEvent'],
-    ['rnu', COMMANDS, 'run'],
-    ['lst', COMMANDS, 'ls'],
-    ['sever', COMMANDS, 'serve'],
-    ['relase', COMMANDS, 'release'],
-  ])('of %s is found', (name, known, near) => {
-    expect(nearest(name, known)).toBe(near)
+    ['acquire', 'tll', 'ttl'],
+    ['acquire', 'TTL', 'ttl'],
+    ['acquire', 'ttlMs', 'ttl'],
+    ['acquire', 'ttlSeconds', 'ttl'],
+    ['acquire', 'expiry', 'ttl'],
+    ['acquire', 'expires', 'ttl'],
+    ['acquire', 'expiresIn', 'ttl'],
+    ['acquire', 'expiresAfterSeconds', 'ttl'],
+    ['acquire', 'duration', 'ttl'],
+    ['acquire', 'leaseTime', 'ttl'],
+    ['acquire', 'leaseDuration', 'ttl'],
+    ['acquire', 'lockTimeout', 'ttl'],
+    ['acquire', 'lockAtMostFor', 'ttl'],
+    ['acquire', 'maxAge', 'ttl'],
+    ['acquire', 'px', 'ttl'],
+    ['acquire', 'timeout', 'wait'],
+    ['acquire', 'acquireTimeout', 'wait'],
+    ['acquire', 'timeoutMs', 'wait'],
+    ['acquire', 'waitTime', 'wait'],
+    ['acquire', 'maxWait', 'wait'],
+    ['acquire', 'waits', 'wait'],
+    ['acquire', 'limit', 'share'],
+    ['acquire', 'permits', 'share'],
+    ['acquire', 'maxConcurrency', 'share'],
+    ['acquire', 'slots', 'share'],
+    ['acquire', 'shared', 'share'],
+    ['acquire', 'abortSignal', 'signal'],
+    ['acquire', 'abort', 'signal'],
+    ['acquire', 'cancelToken', 'signal'],
+    ['acquire', 'singal', 'signal'],
+    ['acquire', 'ifAvailable', 'tryAcquire'],
+    ['acquire', 'nonBlocking', 'tryAcquire'],
+    ['acquire', 'retries', 'retry'],
+    ['acquire', 'retryCount', 'retry'],
+    ['acquire', 'retryDelay', 'retry'],
+    ['acquire', 'backoff', 'retry'],
+    ['acquire', 'heartBeat', 'heartbeat'],
+    ['acquire', 'hearbeat', 'heartbeat'],
+    ['acquire', 'heartbeatInterval', 'heartbeat'],
+    ['acquire', 'refreshInterval', 'heartbeat'],
+    ['acquire', 'autoRenew', 'heartbeat'],
+    ['acquire', 'keepAlive', 'heartbeat'],
+    ['acquire', 'automaticExtensionThreshold', 'heartbeat'],
+    ['acquire', 'identifier', 'owner'],
+    ['acquire', 'clientId', 'owner'],
+    ['acquire', 'ownerId', 'owner'],
+    ['acquire', 'lockedBy', 'owner'],
+    ['acquire', 'meta', 'metadata'],
+    ['acquire', 'payload', 'metadata'],
+    ['acquire', 'lockAtLeastFor', 'atLeast'],
+    ['acquire', 'minHold', 'atLeast'],
+    ['withLease', 'timeout', 'wait'],
+    ['withLease', 'leaseTtl', 'ttl'],
+    ['tryAcquire', 'abortSignal', 'signal'],
+    ['createLeases', 'requestTimeout', 'callTimeout'],
+    ['createLeases', 'timeout', 'wait'],
+    ['createLeases', 'logger', 'onEvent'],
+    ['createLeases', 'onLeaseEvent', 'onEvent'],
+    ['createLeases', 'timers', 'clock'],
+    ['postgresStore', 'tabel', 'table'],
+    ['postgresStore', 'tableName', 'table'],
+    ['postgresStore', 'schemaName', 'schema'],
+    ['postgresStore', 'autoMigrate', 'migrate'],
+    ['once.run', 'attempts', 'maxAttempts'],
+    ['once.run', 'maxRetries', 'maxAttempts'],
+    ['once.run', 'expiration', 'ttl'],
+  ] as const)('%s({ %s }) → %s', async (call, name, meant) => {
+    await expect(calls[call]({ [name]: 1 })).rejects.toThrow(
+      `\`${name}\`: unknown option, did you mean \`${meant}\`?`,
+    )
   })
 
-  it.each(['timeout', 'namespace', 'x', ''])('of %j is none', (name) => {
-    expect(nearest(name, OPTIONS)).toBeUndefined()
+  it.each(['priority', 'title', 'color', 'x', ''])(
+    '%j is like none, so all names are listed',
+    async (name) => {
+      await expect(calls.acquire({ [name]: 1 })).rejects.toThrow(
+        /unknown option, expected one of .*\bttl\b.*\bwait\b/,
+      )
+    },
+  )
+})
+
+describe('a wrong argument is answered with the mistake that it suggests', () => {
+  const work = () => {}
+  it.each([
+    [
+      'swapped arguments',
+      () => leases.withLease('a', { ttl: 1000 } as never, work as never),
+      '; the options come last',
+    ],
+    ['options in place of the name', () => leases.acquire({ ttl: 1000 } as never), '; the options come last'],
+    ['several names', () => leases.acquire(['a', 'b'] as never), '; acquireAll takes several names'],
+    [
+      'the arguments of redlock',
+      () => leases.acquire(['a'] as never, 5000 as never),
+      '; write the time as { ttl: 5000 }',
+    ],
+  ])('%s', async (_, call, hint) => {
+    await expect(call()).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: expect.stringMatching(new RegExp(`${hint.replace(/[{}]/g, '\\$&')}$`)),
+    })
   })
 })
 

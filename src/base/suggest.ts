@@ -1,25 +1,127 @@
-/** What to write instead of an unknown name: the nearest known one, or one of all if none is near. */
+/** What to write instead of an unknown name or a wrong argument. A bundle for pages has `suggest-browser.ts` instead. */
+
+/** Longer words may differ in more letters: one in every so many. */
+const LETTERS_PER_MISTAKE = 3
+
+/** Each option, and what other libraries call it. Of several that fit, the first one here is meant. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  wait: 'timeout acquireTimeout waitTime waitTimeout maxWait waitFor block blocking blockFor patience',
+  share:
+    'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared',
+  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expiration duration leaseTime leaseDuration lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
+  heartbeat:
+    'renew renewal renewEvery renewInterval autoRenew autoExtend extend refresh refreshInterval keepAlive watchdog interval automaticExtensionThreshold',
+  retry:
+    'retries retryCount retryDelay retryJitter retryInterval retryStrategy backoff delay acquireAttemptsLimit jitter',
+  maxAttempts: 'attempts tries maxTries maxRetries retries retryCount',
+  owner: 'name id identity identifier clientId holder lockedBy by user worker',
+  worker: 'name owner identity instance host',
+  metadata: 'meta data payload info tags labels annotations details value',
+  signal: 'abort abortSignal abortController controller cancel cancelToken cancellation',
+  atLeast: 'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle',
+  lockDelay: 'delayAfterExpiry gracePeriod grace',
+  onEvent: 'listener callback log logger onChange onLost events on',
+  callTimeout: 'timeout requestTimeout commandTimeout queryTimeout storeTimeout connectTimeout',
+  clock: 'now time timer timers date',
+  endsWithProcess: 'processBound releaseOnExit exit',
+  prefix: 'namespace keyPrefix keyspace name key ns',
+  namespace: 'prefix keyPrefix name ns app',
+  table: 'tableName collection relation',
+  schema: 'schemaName database db',
+  maxInFlight: 'concurrency pool poolSize parallel limit',
+  migrate: 'migrations createTable autoMigrate',
+  listen: 'subscriber subscribe pubsub notify',
+  ls: 'list',
+}
+
+/** Names of options elsewhere that are methods here. */
+const METHODS: Readonly<Record<string, string>> = {
+  ifavailable: 'tryAcquire',
+  nonblocking: 'tryAcquire',
+  nowait: 'tryAcquire',
+}
+
 export function suggest(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
+  // Only where one can wait is there a method that does not.
+  const method = known.includes('wait') && METHODS[name.toLowerCase()]
+  const near = method || nearest(name, known)
   return near ? `did you mean \`${near}\`?` : `expected one of ${known.join(', ')}`
 }
 
-/** The known name with most of its letters in this one. A letter that is missing here counts twice. */
+/** The known name that was probably meant; `undefined` if none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const score = (other: string) =>
-    3 * [...other].filter((letter) => name.includes(letter)).length - 2 * other.length
-  return known.filter((other) => score(other) > 0).sort((a, b) => score(b) - score(a))[0]
+  const words = name.split(/(?=[A-Z][a-z])|[-_\s]+/).reverse()
+  return (
+    alike(name, known, 0) ??
+    synonym(name, known) ??
+    alike(name, known) ??
+    known.find((other) => name.length > 2 && other.toLowerCase().startsWith(name.toLowerCase())) ??
+    // In English the last word names the thing: `abortSignal` is a signal.
+    firstOf(words, (word) => alike(word, known, 0)) ??
+    firstOf(words, (word) => synonym(word, known))
+  )
 }
 
 /** The known name that this one misspells by one letter: missing, added, another, or swapped with the next. */
 export function misspelt(name: string, known: readonly string[]): string | undefined {
-  return known.includes(name) ? undefined : known.find((other) => differsByOneLetter(name, other))
+  return known.includes(name) ? undefined : known.find((other) => mistakesIn(name, other) === 1)
 }
 
-function differsByOneLetter(a: string, b: string): boolean {
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
-  const isSame = (skipA: number, skipB: number) => a.slice(start + skipA) === b.slice(start + skipB)
-  const isSwapped = a[start] === b[start + 1] && a[start + 1] === b[start]
-  return isSame(1, 1) || isSame(1, 0) || isSame(0, 1) || (isSwapped && isSame(2, 2))
+/** For a message about a wrong argument: the mistake that this value suggests. Empty: none. */
+export function hintFor(option: string, received: unknown): string {
+  if (option === 'options' && typeof received === 'number' && received >= 1000)
+    return `; write the time as { ttl: ${received} }`
+  if ((option !== 'resource' && option !== 'work') || typeof received !== 'object' || !received) return ''
+  if (!Array.isArray(received)) return '; the options come last'
+  return option === 'resource' ? '; acquireAll takes several names' : ''
+}
+
+function firstOf<T>(words: readonly string[], find: (word: string) => T | undefined): T | undefined {
+  for (const word of words) {
+    const found = find(word)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function synonym(name: string, known: readonly string[]): string | undefined {
+  const fits = (option: string) =>
+    (SYNONYMS[option] ?? '').toLowerCase().split(' ').includes(name.toLowerCase())
+  return Object.keys(SYNONYMS).find((option) => known.includes(option) && fits(option))
+}
+
+/** The known name with the fewest mistakes, if there are few. */
+function alike(
+  name: string,
+  known: readonly string[],
+  limit = Math.max(1, Math.floor(name.length / LETTERS_PER_MISTAKE)),
+): string | undefined {
+  const scored = known.map((other) => ({
+    other,
+    mistakes: mistakesIn(name.toLowerCase(), other.toLowerCase()),
+  }))
+  const near = scored.filter(({ mistakes }) => mistakes <= limit && mistakes < name.length)
+  return near.sort((a, b) => a.mistakes - b.mistakes)[0]?.other
+}
+
+/** Letters that are missing, added, other ones, or swapped with the next. */
+function mistakesIn(word: string, other: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= word.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const isSame = word[row - 1] === other[column - 1]
+      const isSwapped = word[row - 1] === other[column - 2] && word[row - 2] === other[column - 1]
+      current[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwapped && row > 1 && column > 1 ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[other.length] ?? 0
 }

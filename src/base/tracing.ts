@@ -110,12 +110,12 @@ export class Tracer {
     target: T,
     methods: readonly (keyof T & string)[],
     attributes: SpanAttributes,
-    onlyInside = false,
+    { part = 'store', onlyInside = false }: { readonly part?: string; readonly onlyInside?: boolean } = {},
   ): T {
     return aroundCalls(target, methods, (method, run) =>
       onlyInside && !this.#isInside
         ? run()
-        : this.inSpan(this.open(`holdfast.store.${method}`, attributes, 'client'), run),
+        : this.inSpan(this.open(`holdfast.${part}.${method}`, attributes, 'client'), run),
     )
   }
 

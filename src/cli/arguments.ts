@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { show } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
+import { showRedacted } from '../base/redact.ts'
 import { nearest } from '../base/suggest.ts'
 import { renamedFlag } from '../configuration/settings.ts'
 import { type Command, GENERAL_OPTIONS } from './command.ts'
@@ -63,7 +63,7 @@ function checkCount(
   if (count < min) throw fail(`expected ${describeCount(positionalCount)}, got ${count}`)
   if (count > max)
     throw fail(
-      `unexpected argument ${show(positionals[max])}: expected ${describeCount(positionalCount)}, got ${count}`,
+      `unexpected argument ${showRedacted(positionals[max])}: expected ${describeCount(positionalCount)}, got ${count}`,
     )
   if (runsCommand && !childCommand?.length) throw fail('expected a command to run after --, got none')
 }

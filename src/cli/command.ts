@@ -57,6 +57,11 @@ export const GENERAL_OPTIONS: Options = {
 /** Options of every command that uses a store. */
 export const STORE_OPTIONS: Options = {
   store: settingOption('store', 's'),
+  listen: valueOption(
+    '<url>',
+    'the direct address of a Postgres whose --store is a pooler such as PgBouncer, for notifications',
+    { setting: 'environment' },
+  ),
   config: valueOption('<file>', 'a TOML or JSON file with settings (default ./holdfast.toml, if it exists)', {
     setting: 'environment',
   }),

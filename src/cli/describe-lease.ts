@@ -6,13 +6,14 @@ import { cut, GAP, printable, type Terminal, widest, width } from './terminal.ts
 
 /**
  * Everything about the leases of one resource, one line for each fact. `queue`: those who wait for it, if the store can
- * tell. `columns`: cuts each line to this width.
+ * tell. `columns`: cuts each line to this width. `shown`: of how many holders. `isStale`: the store does not answer, so
+ * nobody knows how long the leases last.
  */
 export function resourceDetails(
   leases: readonly LeaseRecord[],
   terminal: Terminal,
   queue: WaitingQueue | null = null,
-  columns = Infinity,
+  { columns = Infinity, shown = leases.length, isStale = false } = {},
 ): string[] {
   const [first] = leases
   if (!first) return []
@@ -28,25 +29,39 @@ export function resourceDetails(
   const waiting = queue ? [['waiting', waitersText(queue, share.length > 0)]] : []
   const blocks =
     leases.length === 1
-      ? [[...about, ...holderRows(first), ...share, ...waiting, ...metadataTexts(first)]]
+      ? [[...about, ...holderRows(first, isStale), ...share, ...waiting, ...metadataTexts(first)]]
       : [
           [...about, ['holders', String(leases.length)], ...share, ...waiting],
-          ...leases.map((lease) => [...holderRows(lease), ...metadataTexts(lease)]),
+          ...leases.slice(0, shown).map((lease) => [...holderRows(lease, isStale), ...metadataTexts(lease)]),
         ]
   const names = widest(blocks.flat().map(([name = '']) => name))
   const line = ([name = '', value = '']: readonly string[]) =>
     `${terminal.style('dim', name)}${' '.repeat(names - width(name) + GAP)}${cut(value, columns - names - GAP)}`
-  return blocks.flatMap((block, n) => [...(n > 0 ? [''] : []), ...block.map(line)])
+  const more = leases.length - shown
+  return [
+    ...blocks.flatMap((block, n) => [...(n > 0 ? [''] : []), ...block.map(line)]),
+    ...(more > 0 ? ['', `and ${more} more ${more === 1 ? 'holder' : 'holders'}`] : []),
+  ]
 }
 
-function holderRows(lease: LeaseRecord): string[][] {
+function holderRows(lease: LeaseRecord, isStale: boolean): string[][] {
   const { acquiredAt, expiresAt } = leaseToJson(lease)
+  const token = ['token', String(lease.token)]
+  if (lease.state === 'kept')
+    return [
+      ['state', 'kept after its last lease, by --at-least or --lock-delay'],
+      ['last owner', printable(lease.owner)],
+      token,
+      ['left', `${isStale ? '?' : timeLeft(lease)}, free at ${expiresAt}`],
+    ]
   return [
     ['holder', printable(lease.owner)],
-    ['token', String(lease.token)],
-    ['lease id', printable(lease.id)],
-    ['held for', `${heldFor(lease)}, since ${acquiredAt}`],
-    ['left', `${timeLeft(lease)}${expiresAt ? `, until ${expiresAt} unless it is renewed` : ''}`],
+    token,
+    ['held for', `${isStale ? '?' : heldFor(lease)}, since ${acquiredAt}`],
+    [
+      'left',
+      `${isStale ? '?' : timeLeft(lease)}${expiresAt ? `, until ${expiresAt} unless it is renewed` : ''}`,
+    ],
   ]
 }
 
@@ -67,8 +82,12 @@ export function shareText({ share }: LeaseRecord, holders: number): string {
   return share === Infinity ? 'reader' : `${holders} of ${share}`
 }
 
-/** How long the lease had been held when the store read it. Both times are of the store's clock. */
-export function heldFor({ acquiredAt, expiresAt, remaining }: LeaseRecord): string {
+/**
+ * How long the lease had been held when the store read it. Both times are of the store's clock. Empty if it has ended:
+ * the store does not know when.
+ */
+export function heldFor({ acquiredAt, expiresAt, remaining, state }: LeaseRecord): string {
+  if (state === 'kept') return ''
   if (expiresAt === null || remaining === null) return '?'
   return formatDuration(expiresAt - remaining - acquiredAt)
 }

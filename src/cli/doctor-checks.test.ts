@@ -22,7 +22,7 @@ describe('the doctor', () => {
       read: (resources) => slowly(store.read(resources)),
       release: (ask) => store.release(ask),
     }
-    const checked = { opened: { store: slow } as OpenedStore, resource: 'r' }
+    const checked = { opened: { store: slow } as OpenedStore, resource: 'r', shown: 'memory:' }
     const [finding] = (await CHECKS.find(({ name }) => name === check)?.run(checked)) ?? []
     return finding?.state
   }

@@ -1,14 +1,13 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { WaitingQueue } from '../core/index.ts'
 
-/** A lease as `--json` prints it. */
+/** A lease as `--json` prints it. Without its id, with which anybody could renew and release it. */
 export function leaseToJson(lease: LeaseRecord) {
-  const { resource, owner, token, id, state, share, metadata, acquiredAt, expiresAt, remaining } = lease
+  const { resource, owner, token, state, share, metadata, acquiredAt, expiresAt, remaining } = lease
   return {
     resource,
     owner,
     token,
-    id,
     state,
     share: shareToJson(share),
     metadata,
@@ -25,5 +24,10 @@ function shareToJson(share: number | null): number | 'unlimited' | null {
 
 /** A queue as `--json` prints it. */
 export function queueToJson(queue: WaitingQueue | null) {
-  return queue && { ...queue, first: queue.first.map((one) => ({ ...one, share: shareToJson(one.share) })) }
+  return (
+    queue && {
+      ...queue,
+      first: queue.first.map(({ owner, share, place }) => ({ owner, share: shareToJson(share), place })),
+    }
+  )
 }

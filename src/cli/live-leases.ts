@@ -15,13 +15,13 @@ export interface FollowOptions {
   readonly onGap: (error: LeaseError | undefined) => void
 }
 
-/** The leases that are held. The manager's watch keeps them up to date. */
+/** The leases that are held or kept. The manager's watch keeps them up to date. */
 export interface LiveLeases extends AsyncDisposable {
   /** Ordered by resource and token, with the time that they have left now. */
   readonly current: readonly LeaseRecord[]
 }
 
-/** Resolves when the leases that are already held have been reported. */
+/** Resolves when the leases that are already held or kept have been reported. */
 export async function followLeases(
   store: LeaseStore,
   { prefix, onChange, onGap }: FollowOptions,
@@ -40,7 +40,7 @@ export async function followLeases(
     },
     [Symbol.asyncDispose]: () => leases.close(),
   }
-  for (const lease of live.current) onChange({ type: 'held', lease })
+  for (const lease of live.current) onChange({ type: lease.state === 'kept' ? 'kept' : 'held', lease })
   isStarted = true
   return live
 }

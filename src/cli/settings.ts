@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
-import { show } from '../base/arguments.ts'
+import { MAX_TIMER_MS } from '../base/clock.ts'
 import { parseDuration, unitQuestion } from '../base/duration.ts'
+import { showRedacted } from '../base/redact.ts'
 import { expectVariables, settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
 import type { Flags } from './arguments.ts'
 import type { Options } from './command.ts'
 import { type Failure, usageFailure } from './failure.ts'
+import { formatDuration } from './format-duration.ts'
 
 const DEFAULT_FILE = 'holdfast.toml'
 
@@ -61,13 +63,17 @@ export class CommandSettings {
     return this.#find(name)?.value
   }
 
-  duration(name: string): number | undefined {
+  duration(name: string, min = 0, max = MAX_TIMER_MS): number | undefined {
     const found = this.#find(name)
     if (!found) return undefined
     const ms = parseDuration(found.value)
     if (Number.isNaN(ms)) throw wrongValue(found, 'a duration such as 500ms, 30s or 5m')
     const question = unitQuestion(found.value)
     if (question) throw usageFailure(`${found.source}: expected a duration with a unit, got ${question}`)
+    if (ms < min || ms > max) {
+      const limit = ms < min ? `at least ${formatDuration(min)}` : `at most ${formatDuration(max)}`
+      throw usageFailure(`${found.source}: expected ${limit}, got ${found.value}`)
+    }
     return ms
   }
 
@@ -82,6 +88,8 @@ export class CommandSettings {
 
   #find(name: string): FoundValue | undefined {
     const flag = this.#flags[name]
+    // An empty one is usually that of a variable that is not set, and must not mean the default.
+    if (flag === '') throw wrongValue({ value: flag, source: `--${name}` }, 'a text')
     if (typeof flag === 'string') return { value: flag, source: `--${name}` }
     const { setting } = this.#options[name] ?? {}
     const variable = variableOf(name)
@@ -107,7 +115,7 @@ interface FoundValue {
 }
 
 function wrongValue({ value, source }: { value: unknown; source: string }, expected: string): Failure {
-  return usageFailure(`${source}: expected ${expected}, got ${show(value)}`)
+  return usageFailure(`${source}: expected ${expected}, got ${showRedacted(value)}`)
 }
 
 interface ConfigurationFile {

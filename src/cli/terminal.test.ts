@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { jsonText } from './json-text.ts'
 import { alignColumns, openTerminal, printable } from './terminal.ts'
 
 describe('a remark', () => {
@@ -39,5 +40,17 @@ describe('columns', () => {
 describe('a text from elsewhere', () => {
   it('cannot control the terminal', () => {
     expect(printable('a\x1b[2Jb\rc\u0007')).toBe('ab�c�')
+  })
+
+  it('cannot show its letters in another order, or hide some', () => {
+    expect(printable('a\u202eb\u2066c\u200bd\u2028e\ufefff')).toBe('a�b�c�d�e�f')
+    // Joiners are parts of emoji and of Persian words.
+    expect(printable('👩\u200d💻 می\u200cخواهم')).toBe('👩\u200d💻 می\u200cخواهم')
+  })
+
+  it('has the same value in JSON, where such letters are escapes', () => {
+    const value = { owner: 'a\u202eb\u200d👩' }
+    expect(jsonText(value, 0)).toBe('{"owner":"a\\u202eb\\u200d👩"}')
+    expect(JSON.parse(jsonText(value))).toEqual(value)
   })
 })

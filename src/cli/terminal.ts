@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../base/clock.ts'
+import { redactText } from '../base/redact.ts'
 import { EXIT } from './exit-codes.ts'
 import { ProgressLine } from './progress-line.ts'
 import { signalExitCode } from './signals.ts'
@@ -24,6 +25,8 @@ export interface RemarkDetails {
 export interface Terminal {
   /** Standard output is a terminal, so a person reads it: print tables and colours. */
   readonly isInteractive: boolean
+  /** A person also sees standard error, and `step` shows a line there. */
+  readonly isWatched: boolean
   readonly columns: number
   readonly rows: number
   /** A line of the result. */
@@ -58,6 +61,7 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   stderr.on('error', () => {})
   return {
     isInteractive,
+    isWatched,
     get columns() {
       return stdout.columns || 80
     },
@@ -79,8 +83,9 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
         this.remark(`standard output cannot be written (${message}): log lines are lost, the command goes on`)
       }
     },
-    remark(text, details) {
+    remark(remarked, details) {
       progress.clear()
+      const text = redactText(remarked)
       const remark = { at: new Date().toISOString(), type: 'remark', text, ...details }
       // The text may contain what others have written into the store. Some texts have several lines.
       const lines = text.split('\n').map(printable).join('\n')
@@ -120,6 +125,17 @@ export function cut(text: string, columns: number): string {
   return columns > 0 ? `${kept}…` : ''
 }
 
+/** The text in lines of at most this many columns, broken at spaces where there are some. Empty text: no lines. */
+export function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ').filter((part) => part !== '')) {
+    const last = lines.at(-1)
+    if (last !== undefined && width(`${last} ${word}`) <= columns) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(cut(word, columns))
+  }
+  return lines
+}
+
 /**
  * Shares the columns among cells that are wider together. A cell that needs less than its share keeps its width, and
  * the others get the rest.
@@ -136,14 +152,23 @@ export function shareColumns(wanted: readonly number[], columns: number): number
   return shares
 }
 
-/** Removes control characters, with which a text from elsewhere could control the terminal. */
+/**
+ * Control characters, and those that change the direction or the lines of a text or are invisible. The joiners are
+ * parts of words and emoji in many scripts.
+ */
+const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** Replaces characters with which a text from elsewhere could control the terminal, or deceive its reader. */
 export function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(/\p{Cc}/gu, '�')
+  return stripVTControlCharacters(text).replace(UNPRINTABLE, '�')
 }
 
 /** Chinese, Japanese and Korean characters and emoji take two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|\p{Emoji_Presentation}/u
+
+/** Marks that are drawn on the character before them, and joiners. */
+const WITHOUT_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u
 
 /** The width of the widest text, of any number of them. */
 export function widest(texts: readonly string[]): number {
@@ -152,6 +177,7 @@ export function widest(texts: readonly string[]): number {
 
 export function width(text: string): number {
   let columns = 0
-  for (const character of stripVTControlCharacters(text)) columns += WIDE.test(character) ? 2 : 1
+  for (const character of stripVTControlCharacters(text))
+    columns += WITHOUT_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1
   return columns
 }

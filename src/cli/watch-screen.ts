@@ -51,7 +51,11 @@ export function openScreen(terminal: Terminal, title: string): Screen {
     clearTimeout(redraw)
     redraw = undefined
     const lines = view.draw(current(), terminal, new Date())
-    terminal.write(HOME + lines.map((line) => `${line}${CLEAR_LINE}`).join('\r\n') + CLEAR_BELOW)
+    // Cleared before it is drawn: after a full line the cursor stands on its last character.
+    const drawn = lines.map((line) => `${CLEAR_LINE}${line}`).join('\r\n')
+    // On the last line of the terminal, a line break would scroll.
+    const rest = lines.length < terminal.rows ? `\r\n${CLEAR_BELOW}` : ''
+    terminal.write(HOME + drawn + rest)
   }
   let waiting: ScreenOptions['waiting'] = async () => []
   const interval = setInterval(() => {
@@ -63,6 +67,8 @@ export function openScreen(terminal: Terminal, title: string): Screen {
   }
   process.stdout.on('resize', draw)
   terminal.write(ENTER)
+  // Also if an error ends the process, the terminal is as before.
+  process.on('exit', close)
 
   return {
     addChange(change) {
@@ -91,14 +97,18 @@ export function openScreen(terminal: Terminal, title: string): Screen {
         })
       })
     },
-    close() {
-      isClosed = true
-      clearInterval(interval)
-      clearTimeout(redraw)
-      process.stdout.off('resize', draw)
-      if (process.stdin.isTTY) process.stdin.setRawMode(false)
-      terminal.write(LEAVE)
-    },
+    close,
+  }
+
+  function close(): void {
+    if (isClosed) return
+    isClosed = true
+    process.off('exit', close)
+    clearInterval(interval)
+    clearTimeout(redraw)
+    process.stdout.off('resize', draw)
+    if (process.stdin.isTTY) process.stdin.setRawMode(false)
+    terminal.write(LEAVE)
   }
 
   function showProblem(error: unknown): void {

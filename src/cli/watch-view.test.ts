@@ -71,18 +71,22 @@ it('shows everything about one lease, and says when it has ended', () => {
   expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
 })
 
-it('shows the share and the number of waiters of each lease, and in its details the waiters in their order', () => {
+it('shows the share and the number of waiters of each resource, and in its details the waiters in their order', () => {
   const view = new WatchView('sqlite:x')
   const shared = [lease('a', 'mika', 1), lease('a', 'zoe', 2)].map((one) => ({ ...one, share: 3 }))
-  expect(drawn(view, [...shared, lease('b')]).join('\n')).toMatch(/a +mika +2 of 3 .*\n.*a +zoe +2 of 3 /)
+  expect(drawn(view, [...shared, lease('b')]).join('\n')).toMatch(
+    /> a +2 holders: mika, zoe .* 2 of 3 .*\n {2}b /,
+  )
   expect(view.waitingQuery).toEqual({ resources: ['a', 'b'], limit: 0 })
   view.showWaiters(view.waitingQuery, [
     { count: 4, first: [] },
     { count: 0, first: [] },
   ])
-  expect(drawn(view, shared).join('\n')).toMatch(/a +mika +2 of 3 +4 /)
-  view.press('j', shared)
-  drawn(view, shared)
+  expect(drawn(view, shared).join('\n')).toMatch(/a +2 holders: mika, zoe +4 +30s /)
+  for (const key of ' jj') {
+    view.press(key, shared)
+    drawn(view, shared)
+  }
   view.press('\r', shared)
   drawn(view, shared)
   expect(view.waitingQuery).toEqual({ resources: ['a'], limit: 10 })
@@ -96,6 +100,76 @@ it('shows the share and the number of waiters of each lease, and in its details 
   expect(details).toContain('waiting   4: ken (exclusive), rin (reader), ada (share 3), …')
   // The chosen one first.
   expect(details).toMatch(/holders +2\nshare +2 of 3\n.*holder +zoe\n.*holder +mika\n/s)
+})
+
+it('folds the holders of a resource, and releases only one that is selected', () => {
+  const view = new WatchView('sqlite:x')
+  const shared = [lease('a', 'mika', 1), lease('a', 'zoe', 2)].map((one) => ({ ...one, share: 3 }))
+  drawn(view, shared)
+  view.press('r', shared)
+  expect(drawn(view, shared).at(-1)).toBe('2 hold it: Space shows them, then select the one to release.')
+  view.press(' ', shared)
+  const lines = drawn(view, shared).filter((line) => /mika|zoe/.test(line))
+  expect(lines).toEqual([
+    expect.stringMatching(/^> a +2 holders: mika, zoe/),
+    expect.stringMatching(/^ {2} +mika +30s/),
+    expect.stringMatching(/^ {2} +zoe +30s/),
+  ])
+  expect(drawn(view, shared)[1]).toContain(' 2 leases ')
+  for (const key of 'jj') view.press(key, shared)
+  view.press('r', shared)
+  expect(drawn(view, shared).at(-1)).toBe('End the lease of a, held by zoe? y/N')
+  expect(view.press('y', shared)).toEqual({ type: 'release', lease: shared[1] })
+  view.press(' ', shared)
+  expect(drawn(view, shared).filter((line) => /mika|zoe/.test(line))).toHaveLength(1)
+})
+
+it('shows a resource that its last lease keeps, and for how long', () => {
+  const view = new WatchView('sqlite:x')
+  const kept = { ...lease('a'), state: 'kept' as const }
+  expect(drawn(view, [kept]).join('\n')).toMatch(/> a +kept, last mika +30s/)
+})
+
+it('says how many holders of a resource do not fit', () => {
+  const view = new WatchView('sqlite:x')
+  const shared = Array.from({ length: 4 }, (_, n) => ({ ...lease('a', `owner-${n}`, n), share: 5 }))
+  view.press('\r', shared)
+  expect(drawn(view, shared, 80, 40).join('\n')).not.toContain('more')
+  const short = drawn(view, shared, 80, 24).join('\n')
+  expect(short.match(/owner-/g)).toHaveLength(2)
+  expect(short).toMatch(/\nand 2 more holders\n/)
+  expect(drawn(view, shared, 80, 26).join('\n')).toMatch(/\nand 1 more holder\n/)
+})
+
+it('shows an error of the store whole, on lines of its own, and no times that nobody knows', () => {
+  const view = new WatchView('redis://db')
+  const problem =
+    'Redis: connect ECONNREFUSED 127.0.0.1:6379; check that it is running and that the address is correct'
+  view.showProblem(problem)
+  for (const columns of [60, 80]) {
+    const lines = drawn(view, leases, columns)
+    expect(lines.slice(2, 4).join(' ')).toBe(problem)
+    expect(lines.find((line) => line.startsWith('> a'))).toMatch(/zoe +\? +\?/)
+  }
+  view.showWaiters(view.waitingQuery, [])
+  expect(drawn(view, leases).join('\n')).toMatch(/zoe +30s/)
+})
+
+it.each([
+  [60, 'RESOURCE HOLDER WAITING LEFT'],
+  [80, 'RESOURCE HOLDER WAITING LEFT HELD FOR'],
+  [120, 'RESOURCE HOLDER WAITING LEFT HELD FOR SHARE'],
+  [140, 'RESOURCE HOLDER WAITING LEFT HELD FOR SHARE TOKEN'],
+])('keeps the columns that say who holds what, and who waits, at %d columns', (columns, expected) => {
+  const view = new WatchView('sqlite:x')
+  const token = 1_794_726_965_942_000
+  const long = [
+    { ...lease('reports/2026/monthly/sales-by-region', 'deploy@web-12.example.com:4711'), token },
+    { ...lease('encoder', 'app@web-2.example.com:90'), token, share: 5 },
+  ]
+  const lines = drawn(view, long, columns)
+  const heading = lines.find((line) => line.includes('RESOURCE')) ?? ''
+  expect(heading.trim().split(/ +/).join(' ')).toBe(expected)
 })
 
 it('quits by q, Ctrl-C and Ctrl-D, and not by a q in the filter', () => {
@@ -112,7 +186,7 @@ it('counts what happened in the last minute', () => {
   view.addChange({ type: 'held', lease: lease('a') }, at(30))
   view.addChange({ type: 'renewed', lease: lease('a') }, at(20))
   view.addChange({ type: 'expired', lease: lease('a') }, at(10))
-  expect(drawn(view, [])[1]).toBe('12:00:00  0 leases  1 granted/min  0 released/min  1 lost/min')
+  expect(drawn(view, [])[1]).toBe('12:00:00  0 leases  1 granted/min  1 lost/min  0 released/min')
 })
 
 it('fits every terminal, whatever the names', () => {

@@ -1,6 +1,7 @@
 /**
  * What `holdfast watch` shows on a terminal. Keys and changes make the next state, and the state is drawn as lines.
  *
+ *     list ── Space ──▶ list, with the holders of the selected resource unfolded or folded
  *     list ── / ──▶ filter ── Enter, Esc ──▶ list
  *     list ── Enter ──▶ inspect ── any key ──▶ list
  *     list ── r ──▶ confirm ── y: released, any other key: not ──▶ list
@@ -8,14 +9,17 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
 import { resourceDetails } from './describe-lease.ts'
-import { countHolders, leaseTable, NOTHING_HELD } from './lease-table.ts'
+import { NOTHING_HELD } from './lease-table.ts'
 import type { LeaseChange } from './live-leases.ts'
-import { alignColumns, cut, printable, type Terminal } from './terminal.ts'
+import { alignColumns, cut, GAP, printable, type Terminal, width, wrapped } from './terminal.ts'
+import { linesOf, SORT_NAMES, type Sort, type WatchLine, watchTable } from './watch-table.ts'
 
 const RECENT_SHOWN = 8
 const SHOWN_WAITERS = 10
 /** Rates are counted over this time. */
 const RATE_MS = 60_000
+/** An error of the store is shown whole, unless it is very long. */
+const PROBLEM_LINES = 3
 
 const COLOURS = {
   held: 'green',
@@ -23,16 +27,9 @@ const COLOURS = {
   released: 'dim',
   expired: 'yellow',
   'taken-over': 'red',
+  kept: 'yellow',
+  freed: 'dim',
 } as const
-
-const SORTS = {
-  resource: (a: LeaseRecord, b: LeaseRecord) => compare(a.resource, b.resource) || a.token - b.token,
-  holder: (a: LeaseRecord, b: LeaseRecord) => compare(a.owner, b.owner),
-  'held for': (a: LeaseRecord, b: LeaseRecord) => a.acquiredAt - b.acquiredAt,
-  left: (a: LeaseRecord, b: LeaseRecord) => (a.remaining ?? Infinity) - (b.remaining ?? Infinity),
-}
-type Sort = keyof typeof SORTS
-const SORT_NAMES = Object.keys(SORTS) as Sort[]
 
 const KEYS = {
   up: ['\x1b[A', 'k'],
@@ -56,6 +53,8 @@ export class WatchView {
   #filter = ''
   #sort: Sort = 'resource'
   #selected = 0
+  /** Resources whose holders have a line each. */
+  readonly #unfolded = new Set<string>()
   /** The lease that is inspected, or may be released. */
   #chosen: LeaseRecord | undefined
   #problem = ''
@@ -112,33 +111,40 @@ export class WatchView {
     const shown = this.#shown(leases)
     this.#selected = Math.max(0, Math.min(this.#selected, shown.length - 1))
     const within = (text: string) => cut(text, terminal.columns)
+    const problem = wrapped(printable(this.#problem), terminal.columns)
     const above = [
       terminal.style('bold', within(`holdfast watch  ${printable(this.#title)}`)),
-      within(this.#summary(leases, shown, now)),
-      ...(this.#problem ? [terminal.style('red', within(this.#problem))] : []),
+      fitting(this.#summary(leases, shown, now), terminal.columns),
+      ...problem.slice(0, PROBLEM_LINES).map((line) => terminal.style('red', line)),
       '',
     ]
-    const below = [...this.#recentLines(terminal), '', terminal.style('dim', within(this.#hint()))]
+    const below = [...this.#recentLines(terminal), '', terminal.style('dim', this.#hint(terminal.columns))]
     const rows = terminal.rows - above.length - below.length
     const middle =
-      this.#mode === 'inspect'
-        ? this.#details(leases, terminal).slice(0, rows)
-        : this.#table(leases, shown, terminal, rows)
+      this.#mode === 'inspect' ? this.#details(leases, terminal, rows) : this.#table(shown, terminal, rows)
     return [...above, ...middle, ...below].slice(0, terminal.rows)
   }
 
-  #pressInList(key: string, shown: readonly LeaseRecord[]): KeyEffect | undefined {
-    const lease = shown[this.#selected]
+  #pressInList(key: string, shown: readonly WatchLine[]): KeyEffect | undefined {
+    const line = shown[this.#selected]
     if (key === 'q') return { type: 'quit' }
     if (KEYS.up.includes(key)) this.#selected--
     if (KEYS.down.includes(key)) this.#selected++
     if (key === 's') this.#sort = SORT_NAMES[(SORT_NAMES.indexOf(this.#sort) + 1) % SORT_NAMES.length] as Sort
     if (key === '/') this.#mode = 'filter'
     if (KEYS.escape.includes(key)) this.#filter = ''
-    this.#chosen = lease
-    if (lease && KEYS.enter.includes(key)) this.#mode = 'inspect'
-    if (lease && key === 'r') this.#mode = 'confirm'
+    this.#chosen = line?.leases[0]
+    if (line && key === ' ') this.#fold(line)
+    if (line && KEYS.enter.includes(key)) this.#mode = 'inspect'
+    if (line && key === 'r') {
+      if (line.leases.length === 1) this.#mode = 'confirm'
+      else this.#message = `${line.holders} hold it: Space shows them, then select the one to release.`
+    }
     return undefined
+  }
+
+  #fold({ resource, holders }: WatchLine): void {
+    if (!this.#unfolded.delete(resource) && holders > 1) this.#unfolded.add(resource)
   }
 
   #editFilter(key: string): void {
@@ -151,30 +157,33 @@ export class WatchView {
   }
 
   /** Those that the filter lets through, in the chosen order. */
-  #shown(leases: readonly LeaseRecord[]): LeaseRecord[] {
+  #shown(leases: readonly LeaseRecord[]): readonly WatchLine[] {
     const wanted = this.#filter.toLowerCase()
-    return leases
-      .filter(({ resource, owner }) => `${resource} ${owner}`.toLowerCase().includes(wanted))
-      .sort(SORTS[this.#sort])
+    const found = leases.filter(({ resource, owner }) =>
+      `${resource} ${owner}`.toLowerCase().includes(wanted),
+    )
+    return linesOf(found, this.#sort, this.#unfolded)
   }
 
-  #summary(leases: readonly LeaseRecord[], shown: readonly LeaseRecord[], now: Date): string {
+  /** The most important part first. */
+  #summary(leases: readonly LeaseRecord[], shown: readonly WatchLine[], now: Date): string[] {
     const from = now.getTime() - RATE_MS
     while (this.#counted[0] && this.#counted[0].at < from) this.#counted.shift()
     const perMinute = (wanted: (type: LeaseChange['type']) => boolean) =>
       this.#counted.filter(({ type }) => wanted(type)).length
     const count = leases.length === 1 ? '1 lease' : `${leases.length} leases`
+    const found = shown.reduce((sum, line) => sum + (line.isOneOfSeveral ? 0 : line.holders), 0)
     return [
       clockTime(now),
-      shown.length === leases.length ? count : `${shown.length} of ${count}`,
+      found === leases.length ? count : `${found} of ${count}`,
       `${perMinute((type) => type === 'held')} granted/min`,
-      `${perMinute((type) => type === 'released')} released/min`,
       `${perMinute((type) => type === 'expired' || type === 'taken-over')} lost/min`,
-    ].join('  ')
+      `${perMinute((type) => type === 'released')} released/min`,
+    ]
   }
 
   /** The chosen lease, and those that share its resource. */
-  #details(leases: readonly LeaseRecord[], terminal: Terminal): string[] {
+  #details(leases: readonly LeaseRecord[], terminal: Terminal, rows: number): string[] {
     const { resource, token } = this.#chosen ?? {}
     const holders = leases.filter((lease) => lease.resource === resource)
     const chosen = holders.find((lease) => lease.token === token)
@@ -182,16 +191,21 @@ export class WatchView {
     this.#drawn = [chosen.resource]
     const others = holders.filter((lease) => lease !== chosen)
     const queue = this.#queues.get(chosen.resource)
-    return resourceDetails([chosen, ...others], terminal, queue, terminal.columns)
+    const describe = (shown: number) =>
+      resourceDetails([chosen, ...others], terminal, queue, {
+        columns: terminal.columns,
+        shown,
+        isStale: this.#problem !== '',
+      })
+    for (let shown = holders.length; shown > 0; shown--) {
+      const lines = describe(shown)
+      if (lines.length <= rows) return lines
+    }
+    return describe(1).slice(0, rows)
   }
 
   /** The part of the table around the selected lease. */
-  #table(
-    leases: readonly LeaseRecord[],
-    shown: readonly LeaseRecord[],
-    terminal: Terminal,
-    rows: number,
-  ): string[] {
+  #table(shown: readonly WatchLine[], terminal: Terminal, rows: number): string[] {
     if (shown.length === 0)
       return [cut(this.#filter ? 'No lease matches the filter.' : NOTHING_HELD, terminal.columns)]
     const isAll = shown.length < rows
@@ -199,16 +213,22 @@ export class WatchView {
     const space = Math.max(1, rows - (isAll ? 1 : 2))
     const first = Math.max(0, this.#selected - space + 1)
     const visible = shown.slice(first, first + space)
-    // Two columns for the mark of the selected line.
-    const narrower = { ...terminal, columns: terminal.columns - 2 }
     this.#drawn = [...new Set(visible.map(({ resource }) => resource))]
-    const waiters = new Map(Array.from(this.#queues, ([resource, { count }]) => [resource, count]))
-    const [heading = '', ...lines] = leaseTable(visible, narrower, countHolders(leases), waiters)
+    const [heading, ...lines] = watchTable(visible, {
+      waiters: new Map(Array.from(this.#queues, ([resource, { count }]) => [resource, count])),
+      isStale: this.#problem !== '',
+      // Two for the mark of the selected line.
+      columns: terminal.columns - 2,
+    })
     const marked = lines.map((line, index) =>
       first + index === this.#selected ? terminal.style('bold', `> ${line}`) : `  ${line}`,
     )
     const rest = `  ${first + 1} to ${first + visible.length} of ${shown.length}`
-    return [`  ${heading}`, ...marked, ...(isAll ? [] : [terminal.style('dim', rest)])]
+    return [
+      terminal.style('dim', `  ${heading}`),
+      ...marked,
+      ...(isAll ? [] : [terminal.style('dim', cut(rest, terminal.columns))]),
+    ]
   }
 
   #recentLines(terminal: Terminal): string[] {
@@ -223,18 +243,31 @@ export class WatchView {
     return ['', terminal.style('dim', 'RECENT'), ...alignColumns(rows)]
   }
 
-  #hint(): string {
-    if (this.#message) return this.#message
-    if (this.#mode === 'filter') return `filter: ${this.#filter}_  Enter keeps it, Esc clears it`
+  #hint(columns: number): string {
+    if (this.#message) return cut(this.#message, columns)
+    if (this.#mode === 'filter')
+      return fitting([`filter: ${this.#filter}_`, 'Enter keeps it', 'Esc clears it'], columns)
     if (this.#mode === 'inspect') return 'any key goes back'
-    if (this.#mode === 'confirm' && this.#chosen)
-      return `End the lease of ${printable(this.#chosen.resource)}, held by ${printable(this.#chosen.owner)}? y/N`
-    return `q quit  ↑↓ select  Enter inspect  r release  / filter  s sort (${this.#sort})`
+    if (this.#mode === 'confirm' && this.#chosen) {
+      const { resource, owner } = this.#chosen
+      // The question is last, and must be seen.
+      const who = `End the lease of ${printable(resource)}, held by ${printable(owner)}`
+      return `${cut(who, columns - 5)}? y/N`
+    }
+    const keys = ['q quit', '↑↓ select', 'Enter inspect', 'r release', '/ filter', 'Space unfold']
+    return fitting([...keys, `s sort (${this.#sort})`], columns)
   }
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+/** As many of the parts as the line can take, from the first on. */
+function fitting(parts: readonly string[], columns: number): string {
+  let line = ''
+  for (const part of parts) {
+    const longer = line === '' ? part : line + ' '.repeat(GAP) + part
+    if (width(longer) > columns) break
+    line = longer
+  }
+  return line || cut(parts[0] ?? '', columns)
 }
 
 function clockTime(now: Date): string {

@@ -19,10 +19,12 @@ type FieldName =
   | 'error'
   | 'expires_at'
   | 'expires_in_ms'
+  | 'grace_ms'
   | 'heartbeat_ms'
   | 'holder'
   | 'is_locked'
   | 'kind'
+  | 'limit'
   | 'line'
   | 'locked_at'
   | 'message'
@@ -31,6 +33,7 @@ type FieldName =
   | 'request'
   | 'request_id'
   | 'saved_at'
+  | 'sequence'
   | 'session_id'
   | 'socket_id'
   | 'success'
@@ -46,6 +49,8 @@ export interface ApiResponse {
   readonly body: Body
   /** The text of a response that is not a JSON object. */
   readonly text?: string
+  /** How long the server asks to wait before the next request. */
+  readonly retryAfterMs?: number
 }
 
 export interface ApiRequest {
@@ -76,6 +81,7 @@ type Headers = HeaderRecord | PromiseLike<HeaderRecord>
 type HeaderRecord = Readonly<Record<string, string>>
 
 const LIMIT_MS = 10_000
+const LONGEST_RETRY_AFTER_MS = 300_000
 
 /** The address with a slash at its end, so that its own path is kept when a path is added. */
 export function baseUrl(url: unknown): string {
@@ -105,8 +111,9 @@ export function hint(url: string, about?: ApiResponse | 'polling'): void {
 }
 
 /**
- * Sends requests to the server. Resolves with every response below 500. Rejects with a retryable
- * `store-unavailable` if the server does not answer, cannot serve now, or limits the rate, or if `signal` aborts.
+ * Sends requests to the server. Resolves with every response below 500 but 429. Rejects with a retryable
+ * `store-unavailable` if the server does not answer or cannot serve now, or if `signal` aborts, and with a code of
+ * its own if the server limits something.
  */
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
   /** Tells the developer of a page what is missing, until the server has answered. */
@@ -116,7 +123,7 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
     // A signal of `AbortSignal.timeout` would keep the whole request in memory until its time is over.
     const ending = new AbortController()
     const end = (reason: unknown) => ending.abort(reason)
-    const cancel = systemClock.setTimer(() => end(Error(`no response within ${limit} ms`)), limit, true)
+    const cancel = systemClock.setTimer(() => end(Error(`no answer within ${limit} ms`)), limit, true)
     const unlisten = onAbort(signal, () => end(signal?.reason))
     const send = (keepalive: boolean) =>
       fetch(new URL(path, url), {
@@ -155,17 +162,36 @@ export function createApi({ url, clientId, headers }: ApiOptions): Api {
         `the server speaks protocol ${version}, this client ${PROTOCOL_VERSION}: reload the page, or update holdfast`,
       )
     const json = parseJson(text)
-    const received: ApiResponse = isObject(json) ? { status, body: json } : { status, body: {}, text }
+    const retryAfterMs = retryAfterIn(response.headers)
+    const received: ApiResponse = isObject(json)
+      ? { status, body: json, retryAfterMs }
+      : { status, body: {}, text, retryAfterMs }
     if (status < 400 ? received.body === json : received.body.error && status !== 403) explain = () => {}
     else explain(received)
     return available(received)
   }
 }
 
-/** The response, unless the server cannot serve now or limits the rate. */
+/** The response, unless the server cannot serve now or limits something. */
 export function available(response: ApiResponse): ApiResponse {
-  if (response.status >= 500 || response.status === 429) throw failure('store-unavailable', response)
+  const { status, body } = response
+  if (status === 429)
+    throw failure(body.error === 'too_many_waiters' ? 'too-many-waiters' : 'too-many-requests', response)
+  if (status >= 500) throw failure('store-unavailable', response)
   return response
+}
+
+/** In seconds, as our server sends it. Proxies may send a date, or more than a page should wait. */
+function retryAfterIn(headers: globalThis.Headers): number {
+  const text = headers.get('retry-after') ?? '0'
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Math.min(Math.max(ms || 0, 0), LONGEST_RETRY_AFTER_MS)
+}
+
+/** How many milliseconds the server asked to wait before the next request. */
+export function retryAfterOf(error: unknown): number {
+  const { retryAfterMs } = Object(Object(error).cause)
+  return typeof retryAfterMs === 'number' ? retryAfterMs : 0
 }
 
 async function currentHeaders(headers: ApiOptions['headers']): Promise<HeaderRecord> {
@@ -190,11 +216,13 @@ export function isAnswered(error: unknown): boolean {
 
 /** For a response that the caller cannot use. */
 export function unexpected(response: ApiResponse): LeaseError {
-  return failure('store-failed', response)
+  return failure(response.status === 413 ? 'too-large' : 'store-failed', response)
 }
 
-function failure(code: LeaseErrorCode, { status, body, text }: ApiResponse): LeaseError {
+function failure(code: LeaseErrorCode, response: ApiResponse): LeaseError {
+  const { status, body, text, retryAfterMs } = response
   const other = `not a response of Holdfast${text === undefined ? '' : `, but ${show(text)}`}`
   const reason = body.message ?? body.error ?? other
-  return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause: { ...body, status } })
+  const cause = { ...body, status, ...(retryAfterMs && { retryAfterMs }) }
+  return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause })
 }

@@ -37,6 +37,9 @@ export interface SavedDocument {
 }
 
 export interface DocumentLock extends AsyncDisposable {
+  /** The address of the server, with a slash at its end. */
+  readonly url: string
+  readonly roomId: string
   /** What the page shows now: a new object after each change. */
   readonly state: DocumentLockState
   /** Called after every change of the state. Returns a function that ends the subscription. */
@@ -55,16 +58,28 @@ export interface DocumentLock extends AsyncDisposable {
   load(): Promise<SavedDocument>
   /**
    * Saves with the token of the latest grant. Rejects with `stale-token` if another tab had the lock since:
-   * then nothing is saved, and nothing of the other tab is overwritten.
+   * then nothing is saved, and nothing of the other tab is overwritten. A request that the network held back never
+   * replaces a later one. If a later call of this page was faster, its content stays and this call resolves too. If
+   * another page with the same `clientId` has saved at the same time, it rejects with `stale-save`. After
+   * `release` it rejects with `lease-lost`, after `close` with `closed`.
    */
   save(content: unknown): Promise<void>
-  /** Changes the name that others see, from the next request on. */
+  /**
+   * Runs `work`, such as a last save, before this object gives up a lock that it holds: in `release`, `close` and
+   * `answer(true)`, which wait for it for at most 10 s, and when the page is left. Until then nobody else gets the
+   * lock. Returns a function that ends this.
+   */
+  beforeRelease(work: () => unknown): () => void
+  /** Changes the name that others see: at once while this tab edits, otherwise with the next request for the lock. */
   rename(name: string | undefined): void
   /** Takes the lock from its holder, who has a few seconds to save. Resolves with whether this tab has it. */
   takeOver(): Promise<boolean>
   /** Asks the holder to hand over. Resolves with whether this tab has the lock, after the answer or its time limit. */
   requestHandOver(): Promise<boolean>
-  /** Answers the request in the state. Save first: with `true` the other tab gets the lock. */
+  /**
+   * Answers the request in the state. Save first: with `true` the other tab gets the lock. A take-over cannot be
+   * declined: then `false` rejects.
+   */
   answer(granted: boolean): Promise<void>
   /** Releases the lock and ends all listening. */
   close(): Promise<void>

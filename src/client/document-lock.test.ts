@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
+import { connect, type Network, open, withinThreeSeconds } from '../../test/server/page-network.ts'
 import { ADMIN_TOKEN, type Browser, type ServiceBed, serviceBed } from '../../test/server/service-bed.ts'
 import { FakeClock } from '../testing/index.ts'
 import { createDocumentLock, type DocumentLock, type DocumentLockOptions, followContent } from './index.ts'
@@ -10,22 +11,7 @@ const TTL_MS = 30_000
 const HEARTBEAT_MS = 10_000
 const GRACE_MS = 5000
 
-/** How many were opened since `connect`. None of them ever answers. */
-let sockets = 0
-/** Requests without an answer, except those that wait in the queue. */
-let unanswered = 0
-
 afterEach(() => vi.unstubAllGlobals())
-
-/** A network in memory. Like many proxies, it does not tell the server when a client cuts off its request. */
-interface Network {
-  /** The requests that were sent, such as `GET /api/documents/room-1`. */
-  readonly sent: string[]
-  /** Runs before the server gets the request. */
-  onRequest: (request: string) => void | Promise<void>
-  /** Runs before the client gets the response. */
-  onResponse: (request: string) => void | Promise<void>
-}
 
 describe('a lock that nobody wants any more', () => {
   let bed: ServiceBed
@@ -33,10 +19,9 @@ describe('a lock that nobody wants any more', () => {
   let holder: Browser
   let lock: DocumentLock
   beforeEach(async () => {
-    network = { sent: [], onRequest() {}, onResponse() {} }
     bed = await serviceBed()
     holder = bed.browser('holder')
-    connect(bed, network)
+    network = connect(bed)
     lock = open(bed)
     await eventually(() => expect(lock.state.me).not.toBeNull())
   })
@@ -189,10 +174,9 @@ describe('a problem while this tab edits', () => {
   let lock: DocumentLock
   let authorization: string
   beforeEach(async () => {
-    network = { sent: [], onRequest() {}, onResponse() {} }
     authorization = `Bearer ${ADMIN_TOKEN}`
     bed = await serviceBed()
-    connect(bed, network)
+    network = connect(bed)
     lock = open(bed, { headers: async () => ({ authorization }) })
     expect(await lock.acquire()).toBe(true)
   })
@@ -250,12 +234,33 @@ describe('a problem while this tab edits', () => {
   })
 })
 
+describe('a page that is opened while there is no server', () => {
+  it('says so with an error, until the server answers', async () => {
+    await using bed = await serviceBed()
+    const network = connect(bed)
+    network.onRequest = () => Promise.reject(new TypeError('no network'))
+    await using lock = open(bed)
+    await eventually(() =>
+      expect(lock.state).toMatchObject({
+        phase: 'idle',
+        me: null,
+        connected: false,
+        error: { code: 'store-unavailable' },
+      }),
+    )
+    network.onRequest = () => {}
+    await withinThreeSeconds(bed, network, () =>
+      expect(lock.state).toMatchObject({ phase: 'idle', connected: true, error: null }),
+    )
+    expect(lock.state.me).not.toBeNull()
+  })
+})
+
 describe('headers', () => {
   let bed: ServiceBed
-  const network: Network = { sent: [], onRequest() {}, onResponse() {} }
   beforeEach(async () => {
     bed = await serviceBed()
-    connect(bed, network)
+    connect(bed)
   })
   afterEach(() => bed[Symbol.asyncDispose]())
 
@@ -281,7 +286,7 @@ describe('headers', () => {
     expect(await wrong.acquire()).toBe(false)
     expect(wrong.state).toMatchObject({ phase: 'error', error: { code: 'invalid-argument' } })
     const headers = () => Promise.reject(new Error('no token now'))
-    await using failing = open(bed, { headers, clientId: 'another tab' })
+    await using failing = open(bed, { headers, clientId: 'another-tab' })
     expect(await failing.acquire()).toBe(false)
     expect(failing.state.error).toMatchObject({ code: 'store-unavailable', message: 'headers: no token now' })
   })
@@ -290,34 +295,34 @@ describe('headers', () => {
 describe('without a WebSocket', () => {
   it('shows the place in the queue, and sees within three seconds that the lock is free', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const network = connect(bed)
     const holder = bed.browser('holder')
     await holder.call('POST', LOCK)
     await using waiter = open(bed, { clientId: 'waiter' })
     await using reader = open(bed, { clientId: 'reader' })
     const waiting = waiter.acquire({ wait: Infinity })
     await eventually(() => expect(waiter.state.phase).toBe('waiting'))
-    await withinThreeSeconds(bed, () => {
+    await withinThreeSeconds(bed, network, () => {
       expect(waiter.state.place).toBe(0)
       expect(reader.state).toMatchObject({ phase: 'read-only', waiting: 1 })
     })
     await waiter.release()
     expect(await waiting).toBe(false)
     await holder.call('DELETE', LOCK)
-    await withinThreeSeconds(bed, () =>
+    await withinThreeSeconds(bed, network, () =>
       expect(reader.state).toMatchObject({ phase: 'idle', connected: true }),
     )
   })
 
   it('sees within three seconds that another tab asks for the lock', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const network = connect(bed)
     await using lock = open(bed)
     expect(await lock.acquire()).toBe(true)
     const heard = bed.socket('room-1')
     const asking = bed.browser('other').call('POST', `${LOCK}/request`, { name: 'Aoi' })
     await eventually(() => expect(heard).toMatchObject([{ event: 'document.takeover-requested' }]))
-    await withinThreeSeconds(bed, () => expect(lock.state.request).toMatchObject({ name: 'Aoi' }))
+    await withinThreeSeconds(bed, network, () => expect(lock.state.request).toMatchObject({ name: 'Aoi' }))
     await lock.answer(false)
     expect((await asking).body.error).toBe('handover_declined')
     expect(lock.state.request).toBeNull()
@@ -325,7 +330,7 @@ describe('without a WebSocket', () => {
 
   it('tells the developer of a page, once', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const network = connect(bed)
     vi.stubGlobal('document', Object.assign(new EventTarget(), { hidden: false, visibilityState: 'visible' }))
     vi.stubGlobal('window', new EventTarget())
     const warn = vi.spyOn(console, 'warn').mockReturnValue()
@@ -333,7 +338,7 @@ describe('without a WebSocket', () => {
     await eventually(() => expect(first.state.me).not.toBeNull())
     await eventually(async () => {
       await bed.clock.advance(10_000)
-      expect(sockets).toBeGreaterThan(3)
+      expect(network.sockets).toBeGreaterThan(3)
     })
     await eventually(() => expect(warn).toHaveBeenCalled())
     expect(warn.mock.calls).toEqual([
@@ -343,8 +348,8 @@ describe('without a WebSocket', () => {
 
   it('also sees within three seconds that the lock is free if the server refuses the channel', async () => {
     await using bed = await serviceBed()
-    const sent: string[] = []
-    connect(bed, { sent, onRequest() {}, onResponse() {} })
+    const network = connect(bed)
+    const { sent } = network
     vi.stubGlobal('WebSocket', RefusingSocket)
     const holder = bed.browser('holder')
     await holder.call('POST', LOCK)
@@ -353,22 +358,22 @@ describe('without a WebSocket', () => {
     await eventually(() => expect(RefusingSocket.refused).toBe(true))
     const reads = () => sent.filter((name) => name.startsWith('GET')).length
     for (const before of [reads(), reads() + 1, reads() + 2]) {
-      await withinThreeSeconds(bed, () => expect(reads()).toBeGreaterThan(before))
+      await withinThreeSeconds(bed, network, () => expect(reads()).toBeGreaterThan(before))
     }
     await holder.call('DELETE', LOCK)
-    await withinThreeSeconds(bed, () => expect(reader.state).toMatchObject({ phase: 'idle' }))
+    await withinThreeSeconds(bed, network, () => expect(reader.state).toMatchObject({ phase: 'idle' }))
   })
 
   it('shows within three seconds what another tab has saved', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    const network = connect(bed)
     const holder = bed.browser('holder')
     const { token } = (await holder.call('POST', LOCK)).body
     await using reader = open(bed)
     await using saved = followContent(reader)
     await eventually(() => expect(saved.state).toMatchObject({ content: null, isLoaded: true }))
     await holder.call('PUT', '/api/documents/room-1', { content: 'second', token })
-    await withinThreeSeconds(bed, () => expect(saved.state.content).toBe('second'))
+    await withinThreeSeconds(bed, network, () => expect(saved.state.content).toBe('second'))
   })
 })
 
@@ -402,9 +407,8 @@ describe('lock objects of one page for one document', () => {
   let first: DocumentLock
   let second: DocumentLock
   beforeEach(async () => {
-    network = { sent: [], onRequest() {}, onResponse() {} }
     bed = await serviceBed()
-    connect(bed, network)
+    network = connect(bed)
     first = open(bed)
     second = open(bed)
     await eventually(() => expect(first.state.me).not.toBeNull())
@@ -430,6 +434,26 @@ describe('lock objects of one page for one document', () => {
     expect(first.state).toMatchObject({ phase: 'idle', held: false })
     expect(await isHeld()).toBe(false)
     expect(await second.acquire()).toBe(true)
+  })
+
+  it('have one name, which others see as soon as it is changed', async () => {
+    await first.acquire()
+    const named = async (name: string | undefined) =>
+      expect((await bed.browser('other').call('GET', LOCK)).body).toMatchObject({
+        holder: expect.objectContaining({ name }),
+      })
+    await eventually(() => named('Ken'))
+    second.rename('Kenji')
+    await eventually(() => named('Kenji'))
+    await bed.clock.advance(HEARTBEAT_MS)
+    await named('Kenji')
+    const sent = network.sent.length
+    first.rename('Kenji')
+    expect(network.sent).toHaveLength(sent)
+    first.rename('')
+    await eventually(async () =>
+      expect(Object((await bed.browser('other').call('GET', LOCK)).body).holder).not.toHaveProperty('name'),
+    )
   })
 
   it('do not use a later lock because they used an earlier one', async () => {
@@ -483,13 +507,13 @@ describe('lock objects of one page for one document', () => {
   })
 
   it('have one id, one socket and one reader', () => {
-    expect(sockets).toBe(1)
+    expect(network.sockets).toBe(1)
     // The second read shows that the browser keeps the session cookie.
     expect(network.sent.length).toBeLessThanOrEqual(2)
   })
 
   it('are apart with other client ids', async () => {
-    await using other = open(bed, { clientId: 'another tab' })
+    await using other = open(bed, { clientId: 'another-tab' })
     expect(await first.acquire()).toBe(true)
     expect(await other.acquire()).toBe(false)
   })
@@ -498,7 +522,7 @@ describe('lock objects of one page for one document', () => {
 describe('listeners', () => {
   it('may release the lock while it is requested', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    connect(bed)
     await using lock = open(bed)
     const stop = lock.subscribe(() => {
       if (lock.state.phase === 'acquiring') void lock.release()
@@ -517,6 +541,7 @@ describe('arguments', () => {
     ['an array', [], 'options: expected an object, got an array'],
     ['no room', { url }, 'roomId: expected a non-empty string, got undefined'],
     ['a null room', { url, roomId: null }, 'roomId: expected a non-empty string, got null'],
+    ['a room that a path cannot name', { url, roomId: '..' }, 'roomId: expected a name other than . and ..'],
     ['a symbol as address', { url: Symbol('url'), roomId: 'r' }, 'url: expected an address'],
     ['an object without prototype as address', { url: Object.create(null), roomId: 'r' }, 'url: expected'],
     ['a relative address', { url: '/locks', roomId: 'r' }, 'url: expected an address'],
@@ -551,66 +576,13 @@ describe('arguments', () => {
 
   it('may be a URL, an empty name, and a wait as text', async () => {
     await using bed = await serviceBed()
-    connect(bed, { sent: [], onRequest() {}, onResponse() {} })
+    connect(bed)
     await using lock = open(bed, { url: new URL(url), name: '' })
     expect(await lock.acquire({ wait: '5s' })).toBe(true)
     expect(await bed.store.read([RESOURCE])).toMatchObject([[{ metadata: { client: expect.any(String) } }]])
   })
 })
 
-function open(bed: ServiceBed, options: Partial<DocumentLockOptions> = {}): DocumentLock {
-  return createDocumentLock({
-    url: 'http://holdfast.test',
-    roomId: 'room-1',
-    name: 'Ken',
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    clock: bed.clock,
-    ...options,
-  })
-}
-
 function failIf(condition: boolean): void {
   if (condition) throw new TypeError('network error')
-}
-
-function connect(bed: ServiceBed, network: Network): void {
-  sockets = 0
-  unanswered = 0
-  vi.stubGlobal(
-    'WebSocket',
-    class {
-      constructor() {
-        sockets++
-      }
-      close() {}
-    },
-  )
-  vi.stubGlobal('fetch', async (url: URL, { signal, ...init }: RequestInit) => {
-    const name = `${init.method} ${url.pathname}`
-    network.sent.push(name)
-    const cutOff = new Promise<never>((_, reject) =>
-      signal?.addEventListener('abort', () => reject(signal.reason)),
-    )
-    const work = async () => {
-      await network.onRequest(name)
-      const response = await bed.server.fetch(new Request(url, init))
-      await network.onResponse(name)
-      return response
-    }
-    if (url.searchParams.has('wait')) return Promise.race([work(), cutOff])
-    unanswered++
-    return Promise.race([work(), cutOff]).finally(() => unanswered--)
-  })
-}
-
-/** Lets three seconds pass, but only while no request waits for its answer. Then the check must have passed. */
-async function withinThreeSeconds(bed: ServiceBed, check: () => void): Promise<void> {
-  let passedMs = 0
-  await eventually(async () => {
-    while (unanswered === 0 && passedMs < 3000) {
-      passedMs += 100
-      await bed.clock.advance(100)
-    }
-    check()
-  })
 }

@@ -1,15 +1,19 @@
 import { expectBoolean, expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
+import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { areHeaders, baseUrl } from './api.ts'
 import type { DocumentLock, DocumentLockOptions } from './document-lock-types.ts'
+import type { ReleaseStep } from './release-steps.ts'
 import { openRoomLock, type RoomLock } from './room-lock.ts'
 
 /** Identifies this page, for all its locks. */
 let pageId: string | undefined
 /** The locks of this page, by address, room and client id. */
 const roomLocks = new Map<string, RoomLock>()
+/** Those that are being closed, and still tell the server so. */
+const closings = new Map<string, Promise<void>>()
 
 /**
  * The lock of one document for one tab: acquire, edit, save. Everybody else sees who is editing. Lock objects of one
@@ -24,6 +28,8 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   expectOptions(options, { url: 1, roomId: 1, name: 1, headers: 1, clientId: 1, clock: 1 })
   const { roomId, name, headers = {}, clock = workerClock() } = options
   expectText('roomId', roomId)
+  // In the path of a request they would be another document.
+  if (/^\.\.?$/.test(roomId)) refuse('roomId', 'a name other than . and ..', roomId)
   checkName(name)
   // A promise is checked when it has resolved.
   const isLater = typeof headers === 'function' || 'then' in Object(headers)
@@ -36,10 +42,19 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   const key = JSON.stringify([url, roomId, clientId])
   const open = roomLocks.get(key)
   const isShared = open?.clock === clock
-  const room = isShared ? open : openRoomLock({ url, roomId, clientId, clock, headers, name })
-  if (isShared) Object.assign(room.sender, { headers, ...(name && { name }) })
+  const former = closings.get(key)
+  const isFollowed = () => ![undefined, room].includes(roomLocks.get(key))
+  const room: RoomLock = isShared
+    ? open
+    : openRoomLock({ url, roomId, clientId, clock, headers, name, former, isFollowed })
+  if (isShared) room.sender.headers = headers
+  if (isShared && name) room.rename(name)
   const { users, objects, view } = room
   roomLocks.set(key, room)
+  /** What this object does before it gives the lock up. */
+  const ownSteps = new Set<ReleaseStep>()
+  let closing: Promise<void> | undefined
+  /** `close` was called, and its steps are done. */
   let isClosed = false
   /** This object's use of the lock: its call of `acquire`, and later its lock. */
   let use = {}
@@ -51,6 +66,9 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     return isGranted
   }
   const lock: DocumentLock = {
+    url,
+    roomId,
+
     get state() {
       return view.state
     },
@@ -61,18 +79,33 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     },
 
     load: room.load,
-    save: room.save,
+
+    async save(content) {
+      if (isClosed) throw new LeaseError('closed', 'this lock was closed')
+      await room.save(content)
+    },
+
+    beforeRelease(work) {
+      expectFunction('work', work)
+      const step = { work }
+      ownSteps.add(step)
+      room.steps.add(step)
+      return () => {
+        ownSteps.delete(step)
+        room.steps.delete(step)
+      }
+    },
 
     rename(newName) {
       checkName(newName)
-      room.sender.name = newName
+      room.rename(newName)
     },
 
     async acquire(acquireOptions = {}) {
       expectOptions(acquireOptions, { wait: 1 })
       const { wait = 0 } = acquireOptions
       const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
-      if (isClosed) return false
+      if (closing) return false
       const own = {}
       room.dropLost()
       users.add(own).delete(use)
@@ -90,8 +123,11 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     },
 
     async release() {
-      users.delete(use)
+      const ended = use
       giveUp()
+      const done = room.runSteps(ownSteps)
+      if (done) await done
+      users.delete(ended)
       if (users.size === 0) await room.release()
     },
 
@@ -103,18 +139,31 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
       await room.answer(granted)
     },
 
-    async close() {
-      isClosed = true
-      objects.delete(lock)
-      if (objects.size > 0) return lock.release()
-      if (roomLocks.get(key) === room) roomLocks.delete(key)
-      await room.close()
+    close() {
+      closing ??= end()
+      return closing
     },
 
     [Symbol.asyncDispose]: () => lock.close(),
   }
   objects.add(lock)
   return lock
+
+  async function end(): Promise<void> {
+    giveUp()
+    const done = room.runSteps(ownSteps)
+    if (done) await done
+    isClosed = true
+    for (const step of ownSteps) room.steps.delete(step)
+    ownSteps.clear()
+    objects.delete(lock)
+    if (objects.size > 0) return lock.release()
+    if (roomLocks.get(key) === room) roomLocks.delete(key)
+    const ending = room.close()
+    closings.set(key, ending)
+    await ending
+    if (closings.get(key) === ending) closings.delete(key)
+  }
 }
 
 /** An empty name counts as none. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import type { DocumentLock } from './document-lock-types.ts'
 import { followContent } from './follow-content.ts'
@@ -48,6 +48,26 @@ describe('the saved content of a document', () => {
     lock.change({ savedAt: 'now' })
     await lock.answer('second')
     expect(followed.state.content).toBe('second')
+  })
+
+  it('is loaded again by itself after a load failed, so that the holder can write', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { lock, followed } = await open()
+    lock.change({ held: true })
+    lock.loads.at(-1)?.reject(new LeaseError('store-unavailable', '503'))
+    await settled()
+    expect(followed.state).toMatchObject({ isLoaded: false, error: { code: 'store-unavailable' } })
+    await vi.advanceTimersByTimeAsync(1250)
+    await lock.answer('second')
+    expect(followed.state).toMatchObject({ content: 'second', isLoaded: true, error: null })
+    lock.loads.length = 0
+    lock.change({ held: false })
+    lock.loads.at(-1)?.reject(new LeaseError('store-unavailable', '503'))
+    await settled()
+    await followed.close()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(lock.loads).toHaveLength(1)
   })
 
   it('is not loaded after a grant until it is known what others have saved before', async () => {

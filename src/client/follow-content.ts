@@ -1,6 +1,8 @@
 import { createChannel } from '../base/channel.ts'
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
+import { workerClock } from '../worker-clock/index.ts'
 import type { DocumentLock, SavedDocument } from './document-lock-types.ts'
+import { retryMs } from './retry-ms.ts'
 
 /** What was last saved, as far as this tab knows. */
 export interface SavedContent extends SavedDocument {
@@ -29,8 +31,8 @@ export const NOT_LOADED: SavedContent = {
 }
 
 /**
- * Loads what is saved: at once, after every grant, and whenever another tab has saved or may have saved. Writing may
- * begin when `isLoaded` is true and the lock is held.
+ * Loads what is saved: at once, after every grant, and whenever another tab has saved or may have saved. A load that
+ * failed is repeated. Writing may begin when `isLoaded` is true and the lock is held.
  *
  * @example
  * const saved = followContent(lock)
@@ -41,6 +43,9 @@ export function followContent(lock: DocumentLock): FollowedContent {
   let state = NOT_LOADED
   let seen = lock.state
   let latestLoad = 0
+  let failures = 0
+  let cancelRetry = () => {}
+  const clock = workerClock()
   const unsubscribe = lock.subscribe(onLock)
   void reload()
   return {
@@ -65,12 +70,19 @@ export function followContent(lock: DocumentLock): FollowedContent {
   }
 
   async function reload(): Promise<void> {
+    cancelRetry()
     const load = ++latestLoad
     const outcome = await lock.load().catch(asLeaseError)
     // A later load, or the end, has made this one obsolete.
     if (load !== latestLoad) return
-    if (outcome instanceof Error) change({ error: outcome })
-    else change({ ...outcome, isLoaded: true, error: null })
+    if (outcome instanceof Error) {
+      // Without a load the holder could not write, and would keep everybody else from writing.
+      if (outcome.retryable) cancelRetry = clock.setTimer(() => void reload(), retryMs(failures++, clock))
+      change({ error: outcome })
+    } else {
+      failures = 0
+      change({ ...outcome, isLoaded: true, error: null })
+    }
   }
 
   function change(changed: Partial<SavedContent>): void {
@@ -80,6 +92,7 @@ export function followContent(lock: DocumentLock): FollowedContent {
 
   async function close(): Promise<void> {
     latestLoad++
+    cancelRetry()
     unsubscribe()
   }
 }

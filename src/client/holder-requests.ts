@@ -54,10 +54,13 @@ export class HolderRequests {
     return promise
   }
 
-  /** Renewals end, and releases that were sent continue. */
+  /** Renewals end, and releases continue. */
   close(reason: LeaseError): void {
     this.#closing.abort(reason)
-    for (const { reject } of this.#dequeue(Infinity)) reject(reason)
+    for (const request of this.#dequeue(Infinity)) {
+      if (request.method === 'PUT') request.reject(reason)
+      else this.#queue.push(request)
+    }
   }
 
   async #sendNext(): Promise<void> {
@@ -70,7 +73,8 @@ export class HolderRequests {
     } catch (error) {
       for (const { reject } of batch) reject(error)
       // No server answers. The queued requests fail at once instead of one timeout after the other.
-      if (!isAnswered(error)) for (const { reject } of this.#dequeue(Infinity)) reject(error)
+      const isSilent = !isAnswered(error) && !this.#closing.signal.aborted
+      if (isSilent) for (const { reject } of this.#dequeue(Infinity)) reject(error)
     } finally {
       this.#inFlight--
     }

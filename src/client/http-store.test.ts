@@ -192,7 +192,9 @@ describe('many calls at once', () => {
   it('are not all sent at once, and renewals do not wait behind acquire requests', async () => {
     const few = httpStore(URL_OF_SERVER, { maxInFlight: 2 })
     const { sent, answerAll } = serveSlowly()
-    const calls = Array.from({ length: 5 }, () => few.acquire({ ...ASK, id: crypto.randomUUID() }))
+    const calls = Array.from({ length: 5 }, (_, n) =>
+      few.acquire({ ...ASK, resource: `resource ${n}`, id: crypto.randomUUID() }),
+    )
     for (let n = 0; n < 5; n++)
       calls.push(few.renew({ ...ASK, id: `${n}` }) as never, few.release(ASK) as never)
     const outcomes = Promise.allSettled(calls)
@@ -265,18 +267,18 @@ describe('many calls at once', () => {
     expect(await Promise.all(outcomes)).toEqual(Array(3).fill('store-unavailable'))
   })
 
-  it('end when the store is closed', async () => {
-    const { store, sent, fail } = oneAtATime()
-    const outcomes = Promise.allSettled([
-      store.renew(ASK),
-      store.renew({ ...ASK, id: 'b' }),
-      store.release(ASK),
-    ])
+  it('end when the store is closed, except releases, which are sent', async () => {
+    const { store, sent, fail, answer } = oneAtATime()
+    const renewals = Promise.allSettled([store.renew(ASK), store.renew({ ...ASK, id: 'b' })])
+    const release = store.release(ASK)
     const closing = store.close()
-    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'closed' } })
+    for (const outcome of await renewals) expect(outcome).toMatchObject({ reason: { code: 'closed' } })
     expect(sent).toEqual(['PUT'])
     await fail()
+    await answer()
+    expect(await release).toEqual({ ended: null, holders: [] })
     await closing
+    expect(sent).toEqual(['PUT', 'DELETE'])
   })
 
   function oneAtATime() {

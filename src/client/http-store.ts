@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import { onAbort, type Stop } from '../base/abort.ts'
+import type { Stop } from '../base/abort.ts'
 import { expectFunction, expectOptions, expectText, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -86,6 +86,7 @@ class HttpStore implements LeaseStore {
   readonly #holderRequests: HolderRequests
   readonly #listeners: LocalListeners
   readonly #push: HttpPush
+  readonly #closed = new AbortController()
 
   constructor(
     url: string,
@@ -105,6 +106,9 @@ class HttpStore implements LeaseStore {
       clock,
       maxInFlight,
       isCalled: (id) => listeners.takeCall(id),
+      release: (by) => (running) => this.#release(by, running),
+      // A waiter that asks again has its place already. Readers may overtake each other.
+      order: ({ id, share }) => (listeners.has(id) ? 'kept' : share === Infinity ? 'awaited' : 'in-turn'),
     })
     this.#holderRequests = new HolderRequests(api, clock, maxInFlight)
     this.#listeners = listeners
@@ -130,14 +134,7 @@ class HttpStore implements LeaseStore {
   }
 
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
-    const { resource, ...body } = by
-    if ('id' in by) this.#listeners.forget(by.id)
-    const work = async (running: Running) => {
-      const response = await this.#hold({ method: 'DELETE', resource, body }, running)
-      const released = expectBody(response, anyReleased)
-      return { ended: released.ended && leaseOf(released.ended), holders: holdersOf(released) }
-    }
-    return this.#calls.release(by, work, call)
+    return this.#calls.release(by, (running) => this.#release(by, running), call)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {
@@ -186,6 +183,7 @@ class HttpStore implements LeaseStore {
     this.#listeners.clear()
     this.#push.close()
     await closing
+    this.#closed.abort()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -198,17 +196,25 @@ class HttpStore implements LeaseStore {
    */
   async #acquire(ask: Ask, stop: Stop): Promise<Answer> {
     const { wake, ...once } = ask
-    if (!wake || this.#push.isOpen) return this.#ask(ask, stop)
-    const answer = await this.#ask(once, stop)
+    if (!wake || this.#push.isOpen) return this.#ask(ask)
+    const answer = await this.#ask(once)
     if (answer.granted) return answer
     stop.throwIfAborted()
     await this.#push.open(stop.signal)
     stop.throwIfAborted()
-    return this.#ask(ask, stop)
+    return this.#ask(ask)
   }
 
-  /** Only `close` ends a request that was sent: what the server grants after its caller has gone must be released. */
-  async #ask(ask: Ask, stop: Stop): Promise<Answer> {
+  async #release(by: ReleaseAsk, running: Running): Promise<Released> {
+    const { resource, ...body } = by
+    if ('id' in by) this.#listeners.forget(by.id)
+    const response = await this.#hold({ method: 'DELETE', resource, body }, running)
+    const released = expectBody(response, anyReleased)
+    return { ended: released.ended && leaseOf(released.ended), holders: holdersOf(released) }
+  }
+
+  /** Only the end of `close` ends a request that was sent: what is granted after its caller has gone is released. */
+  async #ask(ask: Ask): Promise<Answer> {
     const { resource, wake, lost, queued: _, endsWithProcess: __, share, ...about } = ask
     const { id } = ask
     this.#listeners.expect(ask)
@@ -218,13 +224,11 @@ class HttpStore implements LeaseStore {
       client: this.#clientId,
       ...(wake && { wait: true }),
     }
-    const ending = new AbortController()
-    onAbort(stop.signal, () => stop.reason?.code === 'closed' && ending.abort())
     const response = await this.#api({
       method: 'POST',
       path: pathOf(resource),
       body,
-      signal: ending.signal,
+      signal: this.#closed.signal,
     })
     if (isValid(response, 409, anyRefusal)) {
       const { place, retryIn, keptFor } = response.body

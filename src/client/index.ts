@@ -5,6 +5,11 @@ export type {
   DocumentLockOptions,
   SavedDocument,
 } from './document-lock-types.ts'
+export { type DraftCodec, jsonCodec, textCodec } from './draft/codecs.ts'
+export { createDraft } from './draft/draft.ts'
+export type { Draft, DraftOptions, DraftState, DraftStatus } from './draft/draft-types.ts'
+export { mergeJson } from './draft/merge-json.ts'
+export { type Merged, mergeText } from './draft/merge-text.ts'
 export { type FollowedContent, followContent, NOT_LOADED, type SavedContent } from './follow-content.ts'
 export {
   type Demand,

@@ -59,7 +59,7 @@ export function actionsOfResponse(
 export function actionOfEvent(
   event: string,
   data: Body,
-  { token, held, holder, me, request }: DocumentLockState,
+  { token, held, holder, me, request, gaps }: DocumentLockState,
   now: number,
 ): DocumentLockAction | undefined {
   const isMine = held && data.token === token
@@ -73,6 +73,8 @@ export function actionOfEvent(
       return Array.isArray(data.line) ? queueAction(data, data.line, me) : undefined
     case 'document.saved':
       return { type: 'changed', change: { savedAt: textOf(data.saved_at) } }
+    case 'document.deleted':
+      return { type: 'changed', change: { savedAt: null, gaps: gaps + 1 } }
     case 'document.takeover-requested':
       // One request at a time: the next one comes with the answer to a read when this one is over.
       return isMine && !request && hasShape(data, REQUEST) ? requestAction(data, now) : undefined

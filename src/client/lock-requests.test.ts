@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../testing/index.ts'
 import type { ApiResponse } from './api.ts'
+import { createHoldRequests } from './hold-requests.ts'
 import { createLockRequests, inOneSession } from './lock-requests.ts'
 
 afterEach(() => vi.unstubAllGlobals())
@@ -21,14 +22,16 @@ function serve(respond: Respond) {
     return body instanceof Response ? body : new Response(JSON.stringify(body))
   })
   const clock = new FakeClock()
-  const requests = createLockRequests({
+  const options = {
     url: 'http://holdfast.test/',
     roomId: 'r',
     clientId: 'tab',
     clock,
     name: () => 'Mika',
     expectResponse: () => () => {},
-  })
+  }
+  const lockRequests = createLockRequests(options)
+  const requests = { ...lockRequests, ...createHoldRequests(options, lockRequests) }
   return { clock, requests, sent }
 }
 
@@ -78,6 +81,57 @@ describe('a request for the lock', () => {
     resolve()
     await Promise.all([withdrawing, asking])
     expect(sent).toEqual(['DELETE /lock', 'POST /lock'])
+  })
+})
+
+describe('a take-over and a request to hand over whose response is withheld', () => {
+  const SAID = { ...UNLOCKED, grace_ms: 5000, answer_within_ms: 15_000 }
+  const GRANT = { success: true, locked_at: LOCKED_AT, expires_in_ms: 30_000, token: 5 }
+  const demands = [
+    ['takeover', SAID, 15_000],
+    ['request', SAID, 25_000],
+    ['takeover', UNLOCKED, 310_000],
+    ['request', UNLOCKED, 310_000],
+  ] as const
+  afterEach(() => void vi.useRealTimers())
+
+  function withhold(respond: Respond) {
+    const served = serve(respond)
+    const { fetch } = globalThis
+    vi.stubGlobal('fetch', async (url: URL, init: RequestInit) => {
+      if (!/takeover|request$/.test(url.pathname)) return fetch(url, init)
+      const { promise, reject } = Promise.withResolvers<Response>()
+      init.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+      return promise
+    })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    return served
+  }
+
+  it.each(demands)('%s: is granted after the time that the server gives, %j', async (how, said, limit) => {
+    const { requests, sent } = withhold((method) => (method === 'GET' ? said : GRANT))
+    const demand = requests.demand(how, never)
+    await vi.advanceTimersByTimeAsync(limit - 1)
+    expect(sent).not.toContain('POST /lock')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await demand).toMatchObject({ lease: { token: 5 } })
+  })
+
+  it('fails if another tab still has the lock', async () => {
+    const { requests } = withhold((method) => (method === 'GET' ? SAID : new Response('{}', { status: 409 })))
+    const demand = requests.demand('takeover', never).catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(15_000)
+    expect(await demand).toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('does not ask again after a withdrawal', async () => {
+    const { requests, sent, clock } = withhold((method) => (method === 'GET' ? SAID : GRANT))
+    const demand = requests.demand('takeover', never).catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(1)
+    await requests.withdraw()
+    await clock.advance(1000)
+    expect(await demand).toMatchObject({ code: 'store-unavailable' })
+    expect(sent).not.toContain('POST /lock')
   })
 })
 

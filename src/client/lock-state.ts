@@ -56,7 +56,7 @@ export interface DocumentLockState {
   /** This tab; `null` until the server has answered. */
   readonly me: Person | null
   readonly holder: DocumentHolder | null
-  /** The token of this tab's latest grant. Saves carry it. */
+  /** The token of this tab's latest grant, until it is released. Saves carry it. */
   readonly token: number | null
   /** How many waiters are ahead of this tab, while it waits. */
   readonly place: number | null
@@ -67,9 +67,9 @@ export interface DocumentLockState {
   readonly request: HandOverRequest | null
   /** The progress of this tab's own `takeOver` or `requestHandOver`. */
   readonly demand: Demand | null
-  /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. */
+  /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. `null` after a deletion. */
   readonly savedAt: string | null
-  /** Rises when events may have been missed. Load again then, because somebody may have saved. */
+  /** Rises when the content was deleted, or events may have been missed. Load again then. */
   readonly gaps: number
   /** Whether the server answers. */
   readonly connected: boolean
@@ -80,7 +80,7 @@ export type DocumentLockAction =
   | { readonly type: 'acquiring' | 'waiting' | 'refused' | 'released' | 'renewed' }
   | { readonly type: 'granted'; readonly token: number }
   | { readonly type: 'lost' | 'error' | 'troubled'; readonly error: LeaseError | null }
-  | { readonly type: 'signed-out'; readonly error: LeaseError }
+  | { readonly type: 'signed-out' | 'retrying'; readonly error: LeaseError }
   | { readonly type: 'holder'; readonly holder: DocumentHolder | null }
   | { readonly type: 'queue'; readonly queue?: Queue; readonly place: number | null }
   | { readonly type: 'changed'; readonly change: Partial<Independent> }
@@ -90,7 +90,7 @@ type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 /** The fields whose change affects no other field. */
 export type Independent = Pick<
   DocumentLockState,
-  'me' | 'request' | 'demand' | 'savedAt' | 'gaps' | 'connected'
+  'me' | 'request' | 'demand' | 'savedAt' | 'gaps' | 'connected' | 'error'
 >
 
 export const INITIAL_STATE: DocumentLockState = {
@@ -129,14 +129,17 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
       return state.held ? { ...state, phase: 'held', error: null } : state
     case 'troubled':
       return state.phase === 'held' ? { ...state, phase: 'troubled', error: action.error } : state
+    case 'retrying':
+      return { ...state, error: action.error }
     case 'signed-out':
       return { ...state, phase: 'signed-out', place: null, error: action.error }
     case 'lost':
     case 'error':
       return ended(state, action.type, action.error)
     case 'refused':
-    case 'released':
       return withPassivePhase(ended(state, 'idle', null))
+    case 'released':
+      return withPassivePhase({ ...ended(state, 'idle', null), token: null })
     case 'holder': {
       // The answer of the last holder does not apply to the next one.
       const isSame = action.holder?.token === state.holder?.token
@@ -146,8 +149,11 @@ export function reduce(state: DocumentLockState, action: DocumentLockAction): Do
         demand: isSame ? state.demand : undecided(state),
       })
     }
-    case 'queue':
-      return { ...state, ...action.queue, place: state.phase === 'waiting' ? action.place : null }
+    case 'queue': {
+      const place = state.phase === 'waiting' ? action.place : null
+      // In the queue, so the last request did not fail.
+      return { ...state, ...action.queue, place, error: place === null ? state.error : null }
+    }
     case 'changed':
       return { ...state, ...action.change }
   }

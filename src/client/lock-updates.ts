@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
-import { type Body, hint, isSignedOut } from './api.ts'
+import { type Body, hint, isSignedOut, retryAfterOf } from './api.ts'
 import type { LockRequests } from './lock-requests.ts'
+import type { DocumentLockPhase } from './lock-state.ts'
 import type { LockView } from './lock-view.ts'
 import { createSocket, type Socket } from './socket.ts'
 
@@ -43,6 +44,10 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   let socket: Socket | undefined
   let isSocketOpen = false
   let failures = 0
+  /** The server did not answer the last read. */
+  let isUnreachable = false
+  /** The server has asked for no read before this time. */
+  let notBefore = -Infinity
   let isClosed = false
   let cancelRead = () => {}
   /** Set while there is a request. */
@@ -64,10 +69,12 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   return {
     refresh,
     onResponse() {
-      if (view.state.connected) return
-      view.change({ connected: true })
-      // The server is back, so the socket need not wait for its next attempt.
-      socket?.checkNow()
+      const { connected, phase } = view.state
+      if (!connected) view.change({ connected: true, ...(isPassive(phase) && { error: null }) })
+      // The server is back, so the socket need not wait for its next attempt. If the server has answered all the
+      // time, and only sockets fail, they have their own pauses.
+      if (isUnreachable) socket?.checkNow()
+      isUnreachable = false
     },
     close() {
       isClosed = true
@@ -99,11 +106,13 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
 
   function onReadFailed(error: LeaseError): void {
     const { phase, me } = view.state
-    const isPassive = phase === 'idle' || phase === 'read-only'
-    if (error.retryable && !isSocketOpen) view.change({ connected: false })
-    if (isPassive && isSignedOut(error)) view.dispatch({ type: 'signed-out', error })
+    const isUnknown = isPassive(phase) && me === null
+    isUnreachable = error.code === 'store-unavailable'
+    notBefore = clock.monotonic() + retryAfterOf(error)
+    if (error.retryable && !isSocketOpen) view.change({ connected: false, ...(isUnknown && { error }) })
+    if (isPassive(phase) && isSignedOut(error)) view.dispatch({ type: 'signed-out', error })
     // The first response is not Holdfast's, so the page knows nothing about the document.
-    else if (isPassive && !error.retryable && me === null) view.dispatch({ type: 'error', error })
+    else if (isUnknown && !error.retryable) view.dispatch({ type: 'error', error })
   }
 
   /** The first response says where the events of the room are. */
@@ -149,7 +158,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     const latest = isPolling ? POLL_MS : Infinity
     const soonest = SOONEST_READ_MS * 2 ** Math.min(failures, MOST_DOUBLINGS)
     const wanted = Math.min(left > half ? left - half : left, latest)
-    const due = Math.max(wanted, soonest) * (1 + clock.random() / 4)
+    const due = Math.max(wanted, soonest, notBefore - clock.monotonic()) * (1 + clock.random() / 4)
     cancelRead = clock.setTimer(() => void refresh(), due, true)
   }
 
@@ -162,6 +171,11 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     const end = () => view.change({ request: null })
     cancelRequest = request ? clock.setTimer(end, Math.max(0, request.until - clock.now()), true) : undefined
   }
+}
+
+/** This tab neither has the lock nor asks for it. */
+function isPassive(phase: DocumentLockPhase): boolean {
+  return phase === 'idle' || phase === 'read-only'
 }
 
 interface PageListeners {

@@ -1,11 +1,11 @@
 import { orAborted } from '../base/abort.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import type { Grant, LockRequests } from './lock-requests.ts'
+import type { Grant, HoldRequests } from './hold-requests.ts'
 
 type Slot = 'acquire' | 'demand'
 
 /** The requests for the lock that are under way: at most one in each slot. */
-export function trackRequests(requests: LockRequests, isHeld: () => boolean) {
+export function trackRequests(requests: HoldRequests, isHeld: () => boolean) {
   const pending = new Map<Slot, AbortController>()
   return { has: (slot: Slot) => pending.has(slot), any: () => pending.size > 0, run, stop }
 

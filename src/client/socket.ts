@@ -2,11 +2,13 @@ import type { Clock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { PUSHER_PROTOCOL, parseFrame } from '../protocol/pusher.ts'
-import { type Api, type Body, unexpected } from './api.ts'
+import { type Api, type Body, retryAfterOf, unexpected } from './api.ts'
 
 /** Doubled with every failed connection in a row. */
 const RECONNECT_MS = 500
 const LONGEST_RECONNECT_MS = 20_000
+/** A connection whose events have arrived for so long has not failed. Proxies end others right after they opened. */
+const STABLE_MS = 10_000
 /** The longest time for a connection to open, and for the answer to a ping. */
 const PONG_MS = 10_000
 
@@ -47,6 +49,10 @@ export function createSocket(options: SocketOptions): Socket {
   let isJoined = false
   let wasJoined = false
   let failures = 0
+  /** When the events began to arrive, on this connection. */
+  let joinedAt = Infinity
+  /** The server has asked for no connection before this time. */
+  let notBefore = -Infinity
   /** After this much silence, a ping checks whether the server is still there. */
   let activityMs = 120_000
   let cancelTimer = () => {}
@@ -63,7 +69,7 @@ export function createSocket(options: SocketOptions): Socket {
 
     checkNow() {
       if (socketId) ping()
-      else if (isWanted && !connection) connect()
+      else if (isWanted && !connection && clock.monotonic() >= notBefore) connect()
     },
 
     close() {
@@ -94,16 +100,20 @@ export function createSocket(options: SocketOptions): Socket {
     notify(onConnection, false)
   }
 
-  function onLost(): void {
+  function onLost(retryAfterMs = 0): void {
+    const now = clock.monotonic()
+    if (now - joinedAt >= STABLE_MS) failures = 0
+    joinedAt = Infinity
+    notBefore = now + retryAfterMs
     disconnect()
     if (!isWanted) return
     const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** failures++)
-    setTimer(pause * (0.5 + clock.random()), connect)
+    setTimer(Math.max(pause * (0.5 + clock.random()), retryAfterMs), connect)
   }
 
   /** Gives up the connection unless a frame arrives in time. */
   function expectFrame(): void {
-    setTimer(PONG_MS, onLost)
+    setTimer(PONG_MS, () => onLost())
   }
 
   /** One timer at a time: the next one replaces it. */
@@ -130,7 +140,6 @@ export function createSocket(options: SocketOptions): Socket {
 
   function onConnected({ socket_id, activity_timeout }: Body): void {
     socketId = String(socket_id)
-    failures = 0
     activityMs = Math.max(1000, Number(activity_timeout) * 1000 || activityMs)
     for (const channel of channels) void join(channel)
     notify(onConnection, true)
@@ -139,6 +148,7 @@ export function createSocket(options: SocketOptions): Socket {
   function onChannelEvent(event: string, data: Body, channel: string): void {
     if (event === 'pusher_internal:subscription_succeeded') {
       isJoined = true
+      joinedAt = Math.min(joinedAt, clock.monotonic())
       notify(onJoined, wasJoined)
       wasJoined = true
     } else if (event === 'pusher:subscription_error')
@@ -155,7 +165,7 @@ export function createSocket(options: SocketOptions): Socket {
       if (connection !== current) return
       const error = asLeaseError(cause)
       // A server that cannot answer now is asked again on the next connection.
-      if (error.retryable) onLost()
+      if (error.retryable) onLost(retryAfterOf(error))
       else notify(onRefused, error)
     }
   }

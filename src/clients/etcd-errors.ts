@@ -1,5 +1,6 @@
-import { type LeaseError, messageOf } from '../base/errors.ts'
-import { codeOf, storeError, type Verdict } from './store-error.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
+import { serverError } from './server-error.ts'
+import { codeOf, type Verdict } from './store-error.ts'
 
 /** Status codes of gRPC after which the same call may succeed. `etcd3` has already retried some of them by itself. */
 const RETRYABLE_CODES = [1, 2, 4, 8, 10, 13, 14]
@@ -23,7 +24,10 @@ const FINAL_MESSAGE = /database space exceeded/
 const LEASE_NOT_FOUND = /requested lease not found/
 
 export function etcdError(error: unknown, resource?: string): LeaseError {
-  return storeError('etcd', error, verdictOn(error), resource)
+  // `etcd3` repeats a request also when no time is left, and only the error of the last copy is known.
+  if (classOf(error) === 'GRPCDeadlineExceededError')
+    return new LeaseError('store-unavailable', 'etcd: no answer in time', { resource, cause: error })
+  return serverError('etcd', error, verdictOn(error), resource)
 }
 
 /** The etcd lease has expired or was revoked. */

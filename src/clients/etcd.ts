@@ -2,6 +2,8 @@ import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { AnswerLimit } from './answer-limit.ts'
+import { withoutBreaker } from './etcd-hosts.ts'
+import { together } from './together.ts'
 
 /** The part of `Etcd3`, or of one of its namespaces, that Holdfast uses. */
 export interface EtcdClient {
@@ -40,8 +42,8 @@ export type EtcdOperation =
   | { readonly get: EtcdRange }
   /** `lease`: the etcd lease with which the key ends. */
   | { readonly put: string; readonly value: string; readonly lease?: string }
-  /** Writes it as it is, so that watchers hear of it. */
-  | { readonly touch: string }
+  /** Writes the key as it is, if this revision created it, so that watchers hear of it. Its count is 1 if it was written. */
+  | { readonly touch: string; readonly created: number }
   | { readonly remove: string }
 
 /** Holds if the revision of every key of the range compares so. A key that does not exist has the revision 0. */
@@ -126,7 +128,12 @@ export function endOfPrefix(prefix: string): string {
 
 export function etcdDatabase(client: EtcdClient): EtcdDatabase {
   if (!isEtcdClient(client)) refuseClient('client', 'an Etcd3 of etcd3, or one of its namespaces', client)
-  const { kv, leaseClient, watchClient, prefix } = client as unknown as Rpc
+  const { prefix, ...services } = client as unknown as Rpc
+  const { kv, leaseClient, watchClient } = withoutBreaker({
+    kv: services.kv,
+    leaseClient: services.leaseClient,
+    watchClient: services.watchClient,
+  })
   const limit = new AnswerLimit()
   const options = () => ({ deadline: systemClock.now() + limit.ms })
   return {
@@ -151,7 +158,7 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
     async secondsLeft(lease) {
       return Number((await leaseClient.leaseTimeToLive({ ID: lease, keys: false }, options())).TTL)
     },
-    keepAlive: keepAliveTogether(() => leaseClient.leaseKeepAlive(options())),
+    keepAlive: keepAliveOn(() => leaseClient.leaseKeepAlive(options())),
     async watch(range, after, { opened, changed, compacted, broken, answered }) {
       const stream = await watchClient.watch()
       let isOver = false
@@ -171,8 +178,10 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
         const revision = Number(header.revision)
         if (canceled)
           end(() => (Number(compact_revision) > 0 ? compacted(Number(compact_revision)) : broken()))
-        else if (created) opened(revision)
-        else if (events.length > 0) changed(events.map(eventOf), revision)
+        else if (created) {
+          letProcessEnd(stream)
+          opened(revision)
+        } else if (events.length > 0) changed(events.map(eventOf), revision)
       })
       const start = after === undefined ? {} : { start_revision: String(after + 1) }
       stream.write({ create_request: { ...rangeOf(range), ...start, prev_kv: true, progress_notify: true } })
@@ -181,42 +190,57 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
   }
 }
 
-/** Renewals of the same moment share a stream. On it they are answered one after the other. */
-function keepAliveTogether(open: () => ReturnType<Rpc['leaseClient']['leaseKeepAlive']>) {
-  type Renewals = Map<string, PromiseWithResolvers<number>>
-  let next: Renewals | undefined
-  return (lease: string): Promise<number> => {
-    if (!next || next.size >= RENEWALS_AT_ONCE) {
-      const renewals: Renewals = new Map()
-      next = renewals
-      setImmediate(() => {
-        if (next === renewals) next = undefined
-        void send(renewals)
-      })
+/**
+ * gRPC keeps the process alive while a call is under way, also for a watch that lasts as long as a lease is held, and has
+ * no option for it. A connection counts its calls to know when, so the watch is taken out of that count. In a version of
+ * gRPC that counts in another way, it stays counted.
+ */
+function letProcessEnd(stream: object): void {
+  let call: Partial<GrpcCall> | undefined = stream
+  for (let depth = 0; call && depth < 10; depth++) {
+    const { transport } = call
+    if (hasMethods(transport, 'removeActiveCall')) {
+      ;(transport as unknown as GrpcTransport).removeActiveCall(call)
+      return
     }
-    const renewal = next.get(lease) ?? Promise.withResolvers<number>()
-    next.set(lease, renewal)
-    return renewal.promise
+    call = call.call ?? call.child ?? call.underlyingCalls?.[0]
   }
+}
 
-  async function send(renewals: Renewals): Promise<void> {
-    const fail = (error: unknown) => {
-      for (const { reject } of renewals.values()) reject(error)
-    }
-    try {
+/** Calls of gRPC contain each other. The innermost one knows its connection. */
+interface GrpcCall {
+  readonly call: GrpcCall
+  readonly child: GrpcCall
+  readonly underlyingCalls: readonly GrpcCall[]
+  readonly transport: unknown
+}
+
+interface GrpcTransport {
+  removeActiveCall(call: object): void
+}
+
+/** Renewals of the same moment share a stream. On it they are answered one after the other. */
+function keepAliveOn(open: () => ReturnType<Rpc['leaseClient']['leaseKeepAlive']>) {
+  return together(
+    RENEWALS_AT_ONCE,
+    (lease: string) => lease,
+    async (leases) => {
       const stream = await open()
-      stream.on('data', ({ ID, TTL }) => {
-        renewals.get(ID)?.resolve(Number(TTL))
-        renewals.delete(ID)
-        if (renewals.size === 0) stream.end()
+      const seconds = new Map<string, number>()
+      await new Promise<void>((resolve, reject) => {
+        stream.on('data', ({ ID, TTL }) => {
+          seconds.set(ID, Number(TTL))
+          if (seconds.size < leases.length) return
+          stream.end()
+          resolve()
+        })
+        stream.on('error', reject)
+        stream.on('end', () => reject(new LeaseError('store-unavailable', 'etcd: the stream ended')))
+        for (const lease of leases) stream.write({ ID: lease })
       })
-      stream.on('error', fail)
-      stream.on('end', () => fail(new LeaseError('store-unavailable', 'etcd: the stream ended')))
-      for (const lease of renewals.keys()) stream.write({ ID: lease })
-    } catch (error) {
-      fail(error)
-    }
-  }
+      return leases.map((lease) => seconds.get(lease) ?? 0)
+    },
+  )
 }
 
 function isEtcdClient(client: unknown): boolean {
@@ -260,6 +284,7 @@ interface TxnResponse {
 interface ResponseOperation {
   readonly response_range?: { readonly kvs: readonly KeyValue[]; readonly count: string } | null
   readonly response_delete_range?: { readonly prev_kvs: readonly KeyValue[]; readonly deleted: string } | null
+  readonly response_txn?: { readonly succeeded: boolean } | null
 }
 
 interface WatchResponse {
@@ -298,8 +323,12 @@ function requestOf(operation: EtcdOperation): object {
   if ('get' in operation) return { request_range: rangeOf(operation.get) }
   if ('remove' in operation)
     return { request_delete_range: { key: bytesOf(operation.remove), prev_kv: true } }
-  if ('touch' in operation)
-    return { request_put: { key: bytesOf(operation.touch), ignore_value: true, ignore_lease: true } }
+  if ('touch' in operation) {
+    const { touch, created } = operation
+    const put = { key: bytesOf(touch), ignore_value: true, ignore_lease: true }
+    const isSame: EtcdCondition = { key: touch, compare: 'created', is: 'equal', than: created }
+    return { request_txn: { compare: [compareOf(isSame)], success: [{ request_put: put }], failure: [] } }
+  }
   const { put, value, lease = '0' } = operation
   return { request_put: { key: bytesOf(put), value: bytesOf(value), lease } }
 }
@@ -314,7 +343,8 @@ function rangeOf({ key, end, limit, keysOnly, byCreation }: EtcdRange): object {
   }
 }
 
-function resultOf({ response_range, response_delete_range }: ResponseOperation): EtcdResult {
+function resultOf({ response_range, response_delete_range, response_txn }: ResponseOperation): EtcdResult {
+  if (response_txn) return { entries: [], count: response_txn.succeeded ? 1 : 0 }
   if (response_range) return { entries: response_range.kvs.map(entryOf), count: Number(response_range.count) }
   const removed = response_delete_range?.prev_kvs.map(entryOf) ?? []
   return { entries: removed, count: removed.length }

@@ -1,8 +1,11 @@
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { AnswerLimit } from './answer-limit.ts'
 import { brokenMysqlError, isAnswer, isClosed } from './mysql-errors.ts'
+import { malformedAnswer } from './store-error.ts'
 
 const DEFAULT_CONNECTIONS = 10
+/** A bit of the status that the server sends with each answer. */
+const SERVER_STATUS_IN_TRANS = 1
 
 /**
  * Microseconds since 1970 by the server's clock, for statements that wait for no lock. It is frozen at their start,
@@ -29,7 +32,7 @@ export interface MysqlCallbackClient {
   promise(): MysqlPromiseClient
 }
 
-interface MysqlPoolConnection extends MysqlPromiseConnection {
+export interface MysqlPoolConnection extends MysqlPromiseConnection {
   readonly connection?: object
   release(): void
   destroy(): void
@@ -50,16 +53,42 @@ export interface MysqlDatabase {
   readonly limit: AnswerLimit
   /** Resolves with the rows of each result set. */
   query(sql: string): Promise<readonly (readonly MysqlRow[])[]>
-  /** For a statement without rows. `insertId`: what it passed to `last_insert_id`. */
-  change(sql: string): Promise<{ readonly affectedRows: number; readonly insertId: number }>
+  /** For a statement without rows. */
+  change(sql: string): Promise<MysqlChange>
+}
+
+export interface MysqlChange {
+  readonly affectedRows: number
+  /** What the statement passed to `last_insert_id`. */
+  readonly insertId: number
+  /** Whether the connection has an open transaction after the statement. */
+  readonly inTransaction: boolean
 }
 
 export type MysqlRow = Readonly<Record<string, unknown>>
 
 export function mysqlDatabase(client: MysqlClient): MysqlDatabase {
-  const promised = hasMethods(client, 'promise') ? (client as MysqlCallbackClient).promise() : client
-  if (hasMethods(promised, 'getConnection')) return onPool(promised as MysqlPromisePool)
-  if (hasMethods(promised, 'query', 'execute')) return onConnection(promised as MysqlPromiseConnection)
+  const promised = promisedClient(client)
+  return isMysqlPool(promised) ? onPool(promised) : onConnection(promised)
+}
+
+export function isMysqlPool(client: unknown): client is MysqlPromisePool {
+  return hasMethods(client, 'getConnection')
+}
+
+/** The client with promises instead of callbacks. */
+export function promisedClient(client: MysqlClient): MysqlPromiseClient {
+  // Its nodes are several servers, which know nothing of each other's leases.
+  if (hasMethods(client, 'getConnection', 'of') || '_cluster' in Object(client))
+    refuseClient(
+      'client',
+      'a Pool or a connection of mysql2, because a PoolCluster has several servers',
+      client,
+    )
+  const promised = hasMethods(client, 'promise')
+    ? (client as MysqlCallbackClient).promise()
+    : (client as MysqlPromiseClient)
+  if (isMysqlPool(promised) || hasMethods(promised, 'query', 'execute')) return promised
   refuseClient('client', 'a Pool or a connection of mysql2', client)
 }
 
@@ -79,7 +108,7 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
     const connection = await pool.getConnection()
     try {
       const result = await run(connection, sql, limit)
-      if (!(await isAutocommit(connection, limit))) await run(connection, 'commit', limit)
+      if (!(await isAutocommit(connection, limit))) await run(connection, COMMIT, limit)
       connection.release()
       return result
     } catch (error) {
@@ -91,6 +120,9 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
   }
   return { connections: connectionsOf(pool), limit, ...resultsOf(send) }
 }
+
+/** Whatever `completion_type` says, no transaction follows, and the connection stays. */
+export const COMMIT = 'commit and no chain no release'
 
 /** By the connection itself: `mysql2` wraps it anew for each use. */
 const autocommits = new WeakMap<object, boolean>()
@@ -120,8 +152,13 @@ function resultsOf(send: (sql: string) => Promise<unknown>): Pick<MysqlDatabase,
   return {
     query: async (sql) => resultSetsOf(await send(sql)),
     async change(sql) {
-      const { affectedRows, insertId } = Object(await send(sql)) as Readonly<Record<string, unknown>>
-      return { affectedRows: Number(affectedRows), insertId: Number(insertId) }
+      const header = Object(await send(sql)) as Readonly<Record<string, unknown>>
+      const { affectedRows, insertId, serverStatus } = header
+      return {
+        affectedRows: Number(affectedRows),
+        insertId: Number(insertId),
+        inTransaction: (Number(serverStatus) & SERVER_STATUS_IN_TRANS) !== 0,
+      }
     },
   }
 }
@@ -129,7 +166,10 @@ function resultsOf(send: (sql: string) => Promise<unknown>): Pick<MysqlDatabase,
 /** The options of the application's client for results must not matter here. */
 async function run(connection: MysqlPromiseConnection, sql: string, limit: AnswerLimit): Promise<unknown> {
   const options = { rowsAsArray: false, nestTables: false, typeCast: true } as const
-  const [result] = await connection.query({ sql, timeout: limit.ms, ...options })
+  const answer: unknown = await connection.query({ sql, timeout: limit.ms, ...options })
+  const result: unknown = Array.isArray(answer) ? answer[0] : null
+  // A statement without rows is answered with a header.
+  if (typeof result !== 'object' || result === null) throw malformedAnswer('MySQL', result)
   return result
 }
 

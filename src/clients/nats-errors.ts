@@ -1,5 +1,6 @@
 import type { LeaseError } from '../base/errors.ts'
-import { codeOf, isConnectionCode, storeError } from './store-error.ts'
+import { serverError } from './server-error.ts'
+import { codeOf, isConnectionCode } from './store-error.ts'
 
 const WRONG_LAST_SEQUENCE = [10071, 10164]
 /**
@@ -22,7 +23,7 @@ interface NatsError {
 
 export function natsError(error: unknown, resource?: string): LeaseError {
   const isRefused = chainOf(error).some(({ name = '' }) => REFUSED.includes(name))
-  return storeError('NATS', error, { retryable: !isRefused && isRetryable(error) }, resource)
+  return serverError('NATS', error, { retryable: !isRefused && isRetryable(error) }, resource)
 }
 
 /** The key is not at the expected revision. */

@@ -1,5 +1,6 @@
 import { type LeaseError, messageOf } from '../base/errors.ts'
-import { codeOf, isConnectionCode, storeError, type Verdict } from './store-error.ts'
+import { serverError } from './server-error.ts'
+import { codeOf, isConnectionCode, type Verdict } from './store-error.ts'
 
 /**
  * SQLSTATEs, or their first two digits, after which the same call may succeed: connection (08), transaction
@@ -27,7 +28,7 @@ const CREATED_BY_ANOTHER = ['23505', '42P07', '42710']
 const STATEMENT_LOST = ['26000', '42P05']
 
 export function postgresError(error: unknown, resource?: string): LeaseError {
-  return storeError('Postgres', error, verdictOn(error), resource)
+  return serverError('Postgres', error, verdictOn(error), resource)
 }
 
 export function isMissing(error: unknown): boolean {

@@ -46,8 +46,15 @@ select from pg_namespace limit 0;`
 /** What a node does with each table. */
 const RIGHTS = ['select', 'insert', 'update', 'delete'] as const
 
-/** Rejects if this role may not read and write the tables, or may only read on this connection. */
-export async function checkAccess(database: PostgresDatabase, tables: readonly string[]): Promise<void> {
+/**
+ * Rejects if this role may not read and write the tables, may only read on this connection, or if the statements of
+ * the trial, in one transaction, fail.
+ */
+export async function checkAccess(
+  database: PostgresDatabase,
+  tables: readonly string[],
+  trial: readonly string[],
+): Promise<void> {
   const [row] = await database.query(
     `select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as read_only, (
       select string_agg(missing || ' on ' || name, ', ')
@@ -61,19 +68,42 @@ export async function checkAccess(database: PostgresDatabase, tables: readonly s
       'store-failed',
       `Postgres: this role lacks ${missing}: grant it, or run holdfast migrate with --grant`,
     )
-  if (standby !== true && read_only !== true) return
-  const what = standby ? 'this server is a standby' : 'default_transaction_read_only is on'
-  throw new LeaseError('store-unavailable', `Postgres: ${what}; ${READ_ONLY_ADVICE}`)
+  if (standby === true || read_only === true) {
+    const what = standby ? 'this server is a standby' : 'default_transaction_read_only is on'
+    throw new LeaseError('store-unavailable', `Postgres: ${what}; ${READ_ONLY_ADVICE}`)
+  }
+  if (trial.length > 0) await database.run(trial.join(';'))
+}
+
+/** What a role gets. */
+export interface PostgresAccess {
+  readonly schema: string
+  /** Quoted. */
+  readonly tables: readonly string[]
+  /** The table of the leases, after which its functions are named. */
+  readonly leases: string
 }
 
 /** Gives a role what a node needs, and nothing more. */
 export async function grantAccess(
   database: PostgresDatabase,
-  schema: string,
-  tables: readonly string[],
+  { schema, tables, leases }: PostgresAccess,
   role: string,
 ): Promise<void> {
+  const [namespace, grantee] = [identifier(schema), identifier(role)]
+  // Everybody may call a function by default, but many databases revoke that.
+  const functions = `
+declare
+  fn regprocedure;
+begin
+  for fn in select oid from pg_proc
+    where pronamespace = ${literal(namespace)}::regnamespace and starts_with(proname, ${literal(`${leases}_`)})
+  loop
+    execute format('grant execute on function %s to %I', fn, ${literal(role)});
+  end loop;
+end`
   // Postgres refuses two grants on one table at the same moment.
-  await database.run(`${inTurn(schema)} grant usage on schema ${schema} to ${identifier(role)};
-grant ${RIGHTS.join(', ')} on ${tables.join(', ')} to ${identifier(role)}`)
+  await database.run(`${inTurn(schema)} grant usage on schema ${namespace} to ${grantee};
+grant ${RIGHTS.join(', ')} on ${tables.join(', ')} to ${grantee};
+do ${literal(functions)}`)
 }

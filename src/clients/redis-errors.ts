@@ -1,5 +1,6 @@
 import { LeaseError, messageOf } from '../base/errors.ts'
-import { storeError, type Verdict } from './store-error.ts'
+import { serverError } from './server-error.ts'
+import type { Verdict } from './store-error.ts'
 
 /** The server is there but cannot serve us now. Old servers put these codes into the middle of a message. */
 const RETRYABLE_REPLY =
@@ -13,7 +14,7 @@ const REPLY = /^-?[A-Z]{3,} /
 const ENDED = /^(Connection is closed\.|The client is closed)/
 
 export function redisError(error: unknown, resource?: string): LeaseError {
-  return storeError('Redis', error, verdictOn(error), resource)
+  return serverError('Redis', error, verdictOn(error), resource)
 }
 
 export function isEnded(error: unknown): boolean {
@@ -33,7 +34,10 @@ function verdictOn(error: unknown): Verdict {
   if (isEnded(error))
     return { retryable: false, advice: 'this client was never connected, was closed, or does not reconnect' }
   if (isReply(error, 'MOVED'))
-    return { retryable: false, advice: 'this server is part of a cluster: use a cluster client' }
+    return {
+      retryable: false,
+      advice: 'this server is part of a cluster: use a cluster client, or redis+cluster: on the command line',
+    }
   const isError = typeof (Object(error) as { readonly message?: unknown }).message === 'string'
   const isFinal =
     !isError || error instanceof TypeError || (REPLY.test(message) && !RETRYABLE_REPLY.test(message))

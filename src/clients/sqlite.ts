@@ -79,6 +79,26 @@ export function inTransaction<T>(database: SqliteDatabase, work: () => T): T {
   }
 }
 
+/** Whether the connection has an open transaction: its own, or one of the application. */
+export function isInTransaction(database: SqliteDatabase): boolean {
+  const { isTransaction, inTransaction: isOpen } = database as {
+    /** Of `node:sqlite`, not in Node 22.13. */
+    readonly isTransaction?: unknown
+    /** Of `better-sqlite3`. */
+    readonly inTransaction?: unknown
+  }
+  const known = isTransaction ?? isOpen
+  if (typeof known === 'boolean') return known
+  try {
+    database.exec('BEGIN')
+  } catch {
+    // SQLite refuses a transaction within a transaction. `BEGIN` takes no lock, so it has no other reason.
+    return true
+  }
+  database.exec('ROLLBACK')
+  return false
+}
+
 function rollBack(database: SqliteDatabase): void {
   try {
     database.exec('ROLLBACK')

@@ -1,5 +1,7 @@
 import { LeaseError, messageOf } from '../base/errors.ts'
 
+const SHOWN_CHARACTERS = 80
+
 /** What an error of a backend means for the caller. */
 export interface Verdict {
   /** Whether the same call may succeed later. */
@@ -14,10 +16,20 @@ export function storeError(
   error: unknown,
   { retryable, advice }: Verdict,
   resource?: string,
+  reason = messageOf(error),
 ): LeaseError {
   if (error instanceof LeaseError) return error
-  const message = `${backend}: ${messageOf(error)}${advice ? `; ${advice}` : ''}`
+  const message = `${backend}: ${reason}${advice ? `; ${advice}` : ''}`
   return new LeaseError(retryable ? 'store-unavailable' : 'store-failed', message, { cause: error, resource })
+}
+
+/**
+ * An answer that has not the shape of any: empty, cut off, or that of another request. It says nothing about the
+ * outcome, as if it had been lost, so the call may be repeated.
+ */
+export function malformedAnswer(backend: string, answer: unknown): LeaseError {
+  const shown = typeof answer === 'string' ? answer.slice(0, SHOWN_CHARACTERS) : typeof answer
+  return new LeaseError('store-unavailable', `${backend}: the answer is empty or malformed: ${shown}`)
 }
 
 /** The `code` of an error, or of the first of several; empty if it has none. */

@@ -314,6 +314,16 @@ describe('the message', () => {
     })
   })
 
+  it('does not say how little time the last copy of a request to etcd had', () => {
+    const error = new GRPCDeadlineExceededError('4 DEADLINE_EXCEEDED: Deadline exceeded after 0.000s')
+    expect(etcdError(error, 'r')).toMatchObject({
+      code: 'store-unavailable',
+      message: 'etcd: no answer in time',
+      resource: 'r',
+      cause: error,
+    })
+  })
+
   it('is that of the first address if a host has several', () => {
     const errors = new AggregateError([coded('ECONNREFUSED', 'connect ECONNREFUSED ::1:5432')])
     expect(postgresError(errors).message).toBe('Postgres: connect ECONNREFUSED ::1:5432')

@@ -1,6 +1,6 @@
-import { show } from '../base/arguments.ts'
 import { parseDuration, unitQuestion } from '../base/duration.ts'
 import { parseNetwork } from '../base/ip-address.ts'
+import { showRedacted } from '../base/redact.ts'
 
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
 export interface Setting<T> {
@@ -31,7 +31,7 @@ export function duration(usual: string, min: string, max: string, help: string):
     placeholder: '<duration>',
     expected: `a duration such as 500ms, 30s, 5m or a number of milliseconds, from ${min} to ${max}`,
     parse: (value) => within(parseDuration(value), from, to),
-    show: (value) => unitQuestion(value) ?? show(value),
+    show: (value) => unitQuestion(value) ?? showRedacted(value),
   }
 }
 
@@ -43,7 +43,7 @@ export function whole(byDefault: number, from: number, to: number, help: string)
     placeholder: '<number>',
     expected: `a whole number from ${from} to ${to}`,
     parse: (value) => within(parseWhole(value), from, to),
-    show,
+    show: showRedacted,
   }
 }
 
@@ -59,7 +59,7 @@ export function text(byDefault: string, help: string): Setting<string> {
     placeholder: '<text>',
     expected: 'a non-empty text',
     parse: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
-    show,
+    show: showRedacted,
   }
 }
 
@@ -91,7 +91,7 @@ export function path(help: string): Setting<string> {
     placeholder: '<file>',
     expected: 'the path of a file',
     parse: (value) => (typeof value === 'string' ? value : undefined),
-    show,
+    show: showRedacted,
   }
 }
 
@@ -103,7 +103,7 @@ export function flag(byDefault: boolean, help: string): Setting<boolean> {
     placeholder: '<true|false>',
     expected: 'true or false',
     parse: (value) => FLAGS.get(value),
-    show,
+    show: showRedacted,
   }
 }
 
@@ -120,7 +120,7 @@ export function choice<T extends string>(byDefault: T, choices: readonly T[], he
     placeholder: `<${choices.join('|')}>`,
     expected: `one of ${choices.join(', ')}`,
     parse: (value) => choices.find((one) => one === value),
-    show,
+    show: showRedacted,
   }
 }
 
@@ -132,7 +132,7 @@ export function list(help: string): Setting<readonly string[]> {
     placeholder: '<a,b>',
     expected: 'a list of texts, or one text with commas',
     parse: parseList,
-    show,
+    show: showRedacted,
   }
 }
 
@@ -147,7 +147,7 @@ export function origins(help: string): Setting<readonly string[]> {
     },
     show(value) {
       const wrong = parseList(value)?.find((origin) => parseOrigin(origin) === undefined)
-      return wrong === undefined ? show(value) : `${show(wrong)}; ${originRemedy(wrong)}`
+      return wrong === undefined ? showRedacted(value) : `${showRedacted(wrong)}; ${originRemedy(wrong)}`
     },
   }
 }
@@ -185,7 +185,7 @@ export function proxies(help: string): Setting<false | number | readonly string[
       const networks = parseList(value)
       return networks?.length && networks.every((text) => parseNetwork(text)) ? networks : undefined
     },
-    show,
+    show: showRedacted,
   }
 }
 
@@ -237,5 +237,5 @@ function parseList(value: unknown): readonly string[] | undefined {
 /** For an error about a secret. */
 export function hide(value: unknown): string {
   if (typeof value === 'string') return `a text of ${value.length} characters`
-  return typeof value === 'number' || typeof value === 'bigint' ? `a ${typeof value}` : show(value)
+  return typeof value === 'number' || typeof value === 'bigint' ? `a ${typeof value}` : showRedacted(value)
 }

@@ -34,7 +34,7 @@ export const SETTINGS = {
   grace: duration('5s', '0ms', '5m', 'how long a holder may still save before another takes over'),
   answerWithin: duration('15s', '1s', '5m', 'how long a holder may take to answer a handoff request'),
   unanswered: choice('decline', ['decline', 'grant'], 'what no answer to a handoff request counts as'),
-  maxWait: duration('60s', '0ms', '10m', 'the longest wait of a request in the queue; more counts as this'),
+  maxWait: duration('50s', '0ms', '10m', 'the longest wait of a request in the queue; more counts as this'),
   takeover: flag(true, 'whether others may take a lock over'),
   openLeases: flag(false, 'whether every session may use the lease API (except leases of documents)'),
   acceptTelemetry: flag(false, 'whether every session may send telemetry'),

@@ -1,5 +1,5 @@
 import type { Stop } from '../base/abort.ts'
-import { answerWithin, FIRST_CALL_MS } from '../base/answer-within.ts'
+import { answerWithin, FIRST_CALL_MS, noAnswer } from '../base/answer-within.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -8,7 +8,6 @@ import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import type { Context } from './context.ts'
 import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
-import type { LocalQueue } from './local-queue.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Ask, Refusal } from './store.ts'
 
@@ -38,12 +37,16 @@ export async function acquire(
   let attempts = 0
   let granted: Keeper | undefined
   let lastRefusal: Refusal | undefined
+  let failure: LeaseError | undefined
+  let refusedAt = 0
   let endedEarly = false
   /** The store may keep a lease, a reservation or a place in the queue for our id. */
   let owing = false
   /** The attempt waits in this process, because too many requests are in flight. */
   let queued = false
   let sent: Moment
+  /** Attempts whose answers were not waited for. */
+  const unanswered = new Set<Promise<unknown>>()
 
   const ask: Ask = {
     resource,
@@ -73,7 +76,14 @@ export async function acquire(
   try {
     for (;;) {
       // A steal is granted whoever waits.
-      if (queue && !replace) await localTurn(queue)
+      if (queue && !replace)
+        await queue.turn(resource, wakeSignal, {
+          waits: wait > 0,
+          waitAt: (place) =>
+            sleep(Infinity, onRefused({ granted: false, holders: [], place, retryIn: null })),
+          answer: (reading) => answerWithin(reading, callTimeout, context, resource, stop),
+          refused: (refusal) => reason(onRefused(refusal)),
+        })
       queued = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })
@@ -98,22 +108,17 @@ export async function acquire(
         }
         outcome = onRefused(answer)
       } catch (cause) {
-        // Our release may overtake a slow request. What that request is granted later is released as well.
-        call.then(
-          () => stop.reason && context.giveUp(ask, options),
-          () => {},
-        )
+        unanswered.add(call)
+        const forget = () => unanswered.delete(call)
+        call.then(forget, forget)
         stop.throwIfAborted()
         outcome =
           queued && left() === 0
-            ? new LeaseError(
-                'store-unavailable',
-                `the store is busy: not sent within ${Math.ceil(patience)} ms`,
-                {
-                  resource,
-                },
-              )
+            ? // The store may keep the request back because an earlier one got no answer.
+              (failure ??
+              noAnswer(store, `the store is busy: not sent within ${Math.ceil(patience)} ms`, resource))
             : asLeaseError(cause, resource)
+        failure = outcome
         emit(ask, { type: 'error', operation: 'acquire', error: outcome })
       }
       await sleep(pauseAfter(outcome), outcome)
@@ -121,30 +126,17 @@ export async function acquire(
   } catch (error) {
     // The store need not send what nobody waits for.
     stop.abort(error as LeaseError)
+    if (owing) context.giveUp(ask, options)
+    // Our release may overtake a slow request. What that request is granted later is released as well.
+    for (const call of unanswered) context.giveUp(ask, options, call)
     throw error
   } finally {
     queue?.leave(resource, wakeSignal)
-    if (owing) context.giveUp(ask, options)
-  }
-
-  /** If the store keeps no queue, the manager does, first in, first out. Only its first waiter calls the store. */
-  async function localTurn(queue: LocalQueue): Promise<void> {
-    if (wait > 0) {
-      for (;;) {
-        const place = queue.place(resource, wakeSignal)
-        if (place === 0) return
-        await sleep(Infinity, onRefused({ granted: false, holders: [], place, retryIn: null }))
-        wakeSignal.reset()
-      }
-    } else if (queue.has(resource)) {
-      const reading = store.read?.([resource]) ?? Promise.resolve([])
-      const [holders = []] = await answerWithin(reading, callTimeout, context, resource, stop)
-      throw reason({ granted: false, holders, place: null, retryIn: null })
-    }
   }
 
   function onRefused(refusal: Refusal): Refusal {
-    const { holders, place, keptFor } = refusal
+    const { holders, place, keptFor, polls } = refusal
+    if (polls) emit(ask, { type: 'error', operation: 'watch', error: polls })
     const [holder = null] = holders
     owing = place !== null && store.supports.queue
     if (wait > 0) {
@@ -152,6 +144,7 @@ export async function acquire(
       queue?.watch(ask)
     }
     lastRefusal = refusal
+    refusedAt = clock.monotonic()
     return refusal
   }
 
@@ -183,7 +176,9 @@ export async function acquire(
     const refusal = failed ? lastRefusal : outcome
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
-    const { holders = [], keptFor } = refusal ?? {}
+    const { holders = [] } = refusal ?? {}
+    const keptFor =
+      refusal?.keptFor && Math.max(1, Math.round(refusal.keptFor - clock.monotonic() + refusedAt))
     const error = new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
       resource,
       holders,
@@ -196,7 +191,10 @@ export async function acquire(
 /** Leases are not re-entrant. A caller that forgets it waits for itself, so the message says it. */
 function howHeld(holders: readonly LeaseRecord[], keptFor?: number): string {
   const [first] = holders
-  if (!first) return keptFor ? `kept for ${keptFor} ms after its last lease` : 'reserved for another waiter'
+  if (!first)
+    return keptFor
+      ? `kept for another ${keptFor} ms by its last lease (atLeast or lockDelay)`
+      : 'reserved for another waiter'
   const { id, owner, acquiredAt } = holders.find((holder) => isHeldHere(holder.id)) ?? first
   const others = holders.length > 1 ? ` and ${holders.length - 1} more` : ''
   if (!isHeldHere(id)) return `held by ${owner}${others}`

@@ -22,6 +22,11 @@ export interface Context {
   /** What `close` of the manager ends: leases and watches. */
   readonly held: Set<Pick<Keeper, 'close'>>
   emit(about: About, body: EventBody): void
-  /** Releases whatever the store keeps for this id, in the background. */
-  giveUp(about: About, options: KeepOptions): void
+  /**
+   * Releases whatever the store keeps for this id, in the background. `late`: when this request has been answered, in
+   * case the release overtakes it.
+   */
+  giveUp(about: About, options: KeepOptions, late?: Promise<unknown>): void
+  /** `close` waits until it has settled. */
+  untilDone(work: Promise<unknown>): void
 }

@@ -3,9 +3,17 @@ export type { Duration } from '../base/duration.ts'
 export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from '../base/errors.ts'
 export type { JsonObject, JsonValue, LeaseRecord } from '../base/records.ts'
 export type { LeaseGroup } from './acquire-all.ts'
-export type { AdoptOptions, LeadOptions, Leases, Work } from './create-leases.ts'
 export { createLeases } from './create-leases.ts'
 export type { Lease, LeaseEvent, LeaseListener, LossReason } from './lease.ts'
+export type {
+  AdoptOptions,
+  GroupWork,
+  LeadOptions,
+  Leases,
+  LeasesQuery,
+  TriedWork,
+  Work,
+} from './leases.ts'
 export type { LeaseOptions, LeasesOptions, Retry } from './options.ts'
 export type {
   Answer,

@@ -40,6 +40,7 @@ export function keepLease(store: KeepStore, record: LeaseRecord, options: KeepLe
     endsWithProcess: false,
     held: new Set(),
     emit: (_, event) => onEvent(event),
+    untilDone() {},
     giveUp: (about, options) => void releaseInTime(context, about, options).catch(() => {}),
   }
   const held = hold({ ...options, at: moment(clock), remaining: record.remaining })

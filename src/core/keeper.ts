@@ -152,12 +152,14 @@ export function createKeeper(
   /** Sends one renewal. Its answer counts from its own send time, whenever it comes. */
   async function beat(changes?: Partial<RenewAsk>): Promise<void> {
     const ask = { resource, id, ttl, ...changes }
-    let sent = moment(clock)
-    const queued = () => {
+    let sent!: Moment
+    const queued = (waits?: boolean) => {
       sent = moment(clock)
+      // Without an answer the next renewal is sent after this long, so that several fit before the deadline. A copy of
+      // one that still waits in this process would only be in the way.
+      beatIn(waits ? Infinity : Math.min(callTimeout, ttl / 6))
     }
-    // Without an answer the next renewal is sent after this long, so that several fit before the deadline.
-    beatIn(Math.min(callTimeout, ttl / 6))
+    queued()
     isUnanswered = true
     try {
       const answer = await store.renew(ask, { timeout: callTimeout, queued })
@@ -219,7 +221,9 @@ export function createKeeper(
     // The store may still count a lost lease as live.
     if (!keeper.isHeld()) return context.giveUp(record, options)
     const heldFor = end()
-    const ended = await releaseInTime(context, record, options)
+    const releasing = releaseInTime(context, record, options)
+    context.untilDone(releasing)
+    const ended = await releasing
     if (ended === 'released') emit(record, { type: 'released', heldFor })
     else onLost('refused', heldFor)
     queue?.wake(resource)

@@ -1,9 +1,12 @@
-import { expectOptions } from '../base/arguments.ts'
+import { onAbort } from '../base/abort.ts'
+import { expectFunction, expectOptions } from '../base/arguments.ts'
 import { type Duration, expectTtl } from '../base/duration.ts'
+import type { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import type { JsonObject } from '../base/records.ts'
 import type { Keeper } from './keeper.ts'
 import type { Lease } from './lease.ts'
-import { detach, type LeaseTicket } from './ticket.ts'
+import type { LeaseTicket } from './ticket.ts'
 
 /** What the user sees of a lease. A class, because an object with its own accessors takes twice as long to create. */
 export class LeaseHandle implements Lease {
@@ -15,10 +18,12 @@ export class LeaseHandle implements Lease {
   declare readonly share: number | null
   declare readonly acquiredAt: number
   readonly #keeper: Keeper
+  readonly #detach: Lease['detach']
 
-  constructor(keeper: Keeper) {
+  constructor(keeper: Keeper, detach: Lease['detach']) {
     const { record } = keeper
     this.#keeper = keeper
+    this.#detach = detach
     this.resource = record.resource
     this.id = record.id
     this.owner = record.owner
@@ -40,6 +45,12 @@ export class LeaseHandle implements Lease {
     return this.#keeper.signal()
   }
 
+  onLost(listener: (error: LeaseError) => void): () => void {
+    expectFunction('listener', listener)
+    const { signal } = this
+    return onAbort(signal, () => notify(listener, signal.reason))
+  }
+
   async renew(options: { readonly ttl?: Duration | undefined } = {}): Promise<void> {
     expectOptions(options, { ttl: 1 })
     const { ttl } = options
@@ -47,7 +58,7 @@ export class LeaseHandle implements Lease {
   }
 
   detach(): Promise<LeaseTicket> {
-    return detach(this.#keeper)
+    return this.#detach()
   }
 
   release(): Promise<void> {

@@ -24,6 +24,14 @@ export interface Lease extends AsyncDisposable {
   readonly expiresAt: number | null
   /** Aborts with a `LeaseError` of code `lease-lost` when the lease can no longer be trusted. */
   readonly signal: AbortSignal
+  /**
+   * Calls the listener when `signal` aborts, at once if it has aborted. What it throws affects nobody else. Returns a
+   * function that ends this.
+   *
+   * @example
+   * lease.onLost((error) => console.error(error.message))
+   */
+  onLost(listener: (error: LeaseError) => void): () => void
   /** False from the lease's own deadline on, and after a release or loss. Computed on every read. */
   readonly held: boolean
   /**

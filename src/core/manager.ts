@@ -1,14 +1,14 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin, FIRST_CALL_MS } from '../base/answer-within.ts'
-import { expectObject, hasMethods, refuseClient } from '../base/arguments.ts'
-import { suggestStore } from '../base/backend-of.ts'
+import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { suggestStore } from '../base/suggest-store.ts'
 import { acquire } from './acquire.ts'
 import type { Context } from './context.ts'
 import type { Keeper } from './keeper.ts'
 import type { LeaseEvent, LeaseListener } from './lease.ts'
-import { createLocalQueue } from './local-queue.ts'
+import { loadLocalQueue } from './load-local-queue.ts'
 import {
   type CheckedOptions,
   checkDefaults,
@@ -28,7 +28,8 @@ export interface Manager {
   /** Listens to the events of this manager. Returns a function that stops it. */
   subscribe(listener: LeaseListener): () => void
   /**
-   * Ends every wait, aborts the signal of every held lease and releases it. The store stays open: it is yours.
+   * Ends every wait, aborts the signal of every held lease and releases it. Resolves when every request that it sent
+   * is answered and every grant released, at the latest after `callTimeout`. The store stays open: it is yours.
    */
   close(): Promise<void>
 }
@@ -43,6 +44,7 @@ export interface ManagerTools {
   check(resource: string, options?: LeaseOptions): CheckedOptions
 }
 
+type LocalQueueModule = Awaited<ReturnType<typeof loadLocalQueue>>
 type RunOptions = Partial<Pick<CheckedOptions, 'signal' | 'wait'>>
 
 /** `owner`: if the options name none. `expectStore` throws if the store is none. */
@@ -100,13 +102,12 @@ export function createManager(
     if (--underWay === 0) onIdle()
   }
 
-  /** `work` never rejects. */
   function untilDone(work: Promise<unknown>): void {
     underWay++
-    void work.then(done)
+    work.then(done, done)
   }
 
-  function contextOf(ready: ManagedStore): Context {
+  function contextOf(ready: ManagedStore): Context | Promise<Context> {
     expectStore(ready)
     const emit: Context['emit'] = ({ resource, owner, id, token }, body) => {
       // The body first: engines copy it much faster than into an object that already has properties.
@@ -120,10 +121,19 @@ export function createManager(
       endsWithProcess,
       held,
       emit,
-      giveUp: (about, checked) => untilDone(releaseInTime(shared, about, checked).catch(() => {})),
-      queue: ready.supports.queue ? undefined : createLocalQueue(ready, emit),
+      giveUp(about, checked, late) {
+        const release = () => releaseInTime(shared, about, checked)
+        untilDone(late ? answerWithin(late.then(release), callTimeout, { clock }) : release())
+      },
+      untilDone,
     }
-    return shared
+    if (ready.supports.queue) return shared
+    const withQueue = ({ createLocalQueue }: LocalQueueModule) => ({
+      ...shared,
+      queue: createLocalQueue(ready, emit, asLeaseError),
+    })
+    const module = loadLocalQueue()
+    return module instanceof Promise ? module.then(withQueue) : withQueue(module)
   }
 
   async function run<T>(
@@ -160,7 +170,6 @@ function closedError(): LeaseError {
 
 /** Throws if it is no store, and says which factory makes one of it. */
 export function expectStore(store: ManagedStore): void {
-  if (!hasMethods(store, 'acquire', 'renew', 'release'))
+  if (!hasMethods(store, 'acquire', 'renew', 'release') || !isObject(store.supports))
     refuseClient('store', `a LeaseStore such as ${suggestStore(store)}`, store)
-  expectObject('store.supports', store.supports)
 }

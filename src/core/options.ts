@@ -5,14 +5,14 @@ import {
   expectFunction,
   expectOptions,
   expectSignal,
-  expectText,
   refuse,
+  show,
 } from '../base/arguments.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl, parseDuration } from '../base/duration.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { JsonObject } from '../base/records.ts'
-import { checkResource, isLonger } from '../base/resource-name.ts'
+import { checkOwner, checkResource, isLonger } from '../base/resource-name.ts'
 import { isShare } from '../base/share.ts'
 import type { LeaseListener } from './lease.ts'
 
@@ -36,7 +36,9 @@ export interface LeaseOptions {
   readonly retry?: Retry | undefined
   /** Who asks, as shown to others. Default: `host:pid`, or a short random id in a page. */
   readonly owner?: string | undefined
-  /** How many may hold the resource together: from 1, or `Infinity`. Default: only this lease. */
+  /** `shared`: a reader, one of any number. The same as `share: Infinity`. Default `exclusive`: only this lease. */
+  readonly mode?: 'exclusive' | 'shared' | undefined
+  /** How many may hold the resource together: from 1, or `Infinity`. Not together with `mode`. */
   readonly share?: number | undefined
   /** The resource stays taken for at least this long after the grant, even if the lease ends earlier. */
   readonly atLeast?: Duration | undefined
@@ -80,10 +82,12 @@ export interface CheckedOptions {
 }
 
 const MAX_METADATA_BYTES = 4096
+/** What JSON carries as it is, beside finite numbers. A field that is `undefined` is absent. */
+const JSON_TYPES = /t (Object|Array|String|Boolean|Null|Undefined)/
 const SHARES = 'a whole number from 1, or Infinity'
 
 /** `heartbeat` is checked together with the TTL. */
-export const ADOPT_CHECKS = {
+const KEEP_CHECKS = {
   ttl: (_: string, ttl: unknown) => expectTtl(ttl),
   heartbeat: () => {},
   retry: (option: string, retry: unknown) => {
@@ -96,9 +100,12 @@ export const ADOPT_CHECKS = {
   signal: expectSignal,
 }
 const ONE_ATTEMPT_CHECKS = {
-  ...ADOPT_CHECKS,
-  owner: expectText,
+  ...KEEP_CHECKS,
+  owner: checkOwner,
   metadata: checkMetadata,
+  mode: (option: string, value: unknown) => {
+    if (value !== 'exclusive' && value !== 'shared') refuse(option, '"exclusive" or "shared"', value)
+  },
   share: (option: string, value: unknown) => (isShare(value) ? value : refuse(option, SHARES, value)),
   atLeast: checkTime,
   lockDelay: checkTime,
@@ -122,16 +129,16 @@ export interface Defaults extends Pick<CheckedOptions, 'owner' | 'ttl' | 'wait' 
 
 /** `owner`: if the options name none. */
 export function checkDefaults(options: LeasesOptions, owner: string): Defaults {
-  const { ttl, heartbeat, retry } = ADOPT_CHECKS
+  const { ttl, heartbeat, retry } = KEEP_CHECKS
   const checked: Partial<Defaults> = checkEach<LeasesOptions>(options, {
-    owner: expectText,
+    owner: checkOwner,
     ttl,
     heartbeat,
     wait,
     retry,
     callTimeout: (option, value) => expectDuration(option, value, 1),
     endsWithProcess: expectBoolean,
-    clock: () => {},
+    clock: expectClock,
     onEvent: expectFunction,
   })
   const { clock = systemClock } = options
@@ -152,8 +159,10 @@ export function checkOptions(
   defaults: Defaults,
   options: LeaseOptions = {},
 ): CheckedOptions {
-  const own: Partial<Defaults> = checkEach(options, LEASE_CHECKS)
-  const merged = { ...defaults, ...own }
+  const own: Partial<Defaults & Pick<LeaseOptions, 'mode' | 'share'>> = checkEach(options, LEASE_CHECKS)
+  const { mode, share = mode === 'shared' ? Infinity : undefined, ...given } = own
+  if (mode && own.share) refuse('mode', 'no mode beside share', mode)
+  const merged = { ...defaults, ...given, share }
   const { ttl, heartbeat = Math.floor(ttl / 3) } = merged
   return {
     ...merged,
@@ -169,12 +178,19 @@ function checkTime(option: string, value: unknown): number {
 /** A copy, so that others see exactly what was checked. */
 function checkMetadata(option: string, metadata: unknown): JsonObject {
   let text: string | undefined
+  let lost = ''
   try {
-    text = JSON.stringify(metadata)
+    text = JSON.stringify(metadata, function (this: Record<string, unknown>, key) {
+      // Before a `toJSON` has made another value of it.
+      const value = this[key]
+      if (!JSON_TYPES.test(Object.prototype.toString.call(value)) && !Number.isFinite(value))
+        lost = `${key}: ${show(value)}`
+      return value
+    })
   } catch {
     // A cycle or a BigInt: rejected below, like any other value that JSON cannot carry.
   }
-  if (text?.[0] !== '{' || isLonger(text, MAX_METADATA_BYTES))
-    refuse(option, `a JSON object of at most ${MAX_METADATA_BYTES} bytes`, metadata)
+  if (text?.[0] !== '{' || lost || isLonger(text, MAX_METADATA_BYTES))
+    refuse(option, `a JSON object of at most ${MAX_METADATA_BYTES} bytes`, metadata, lost || undefined)
   return JSON.parse(text)
 }

@@ -39,7 +39,8 @@ export interface HoldingStore {
   /**
    * Releases whatever the id has: the lease, a reservation or a place in the queue. With a `token` instead of the
    * id, the lease with that token is ended by force, and keeps the resource no longer, whatever its `atLeast`.
-   * `ended` is the lease that this call ended: `released`, or `expired` if it was too late and nobody had noticed.
+   * `ended` is the lease that this call ended: `released`, or `expired` if it was too late and nobody had noticed. Of a
+   * lease that had ended before and kept the resource, a forced release ends the keeping: `released` too.
    */
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released>
 
@@ -51,15 +52,20 @@ export interface HoldingStore {
 
   /**
    * Closes what the store itself opened, never the client that it was given. Leases that expire stay as they are;
-   * others end. Watchers hear nothing more. Calls that are under way, and all later ones, reject with `closed`.
-   * Another `close` does nothing.
+   * others end. Watchers hear nothing more. Calls that are under way, and all later ones, reject with `closed`, with
+   * one exception: releases that are under way are carried out. What an acquire request is granted after its caller
+   * was rejected is released. `close` ends after that, or after as long as a call may take. Another `close` does
+   * nothing.
    */
   close(): Promise<void>
 }
 
 /** For code that shows leases or cleans up. */
 export interface LookingStore {
-  /** The live leases of these resources, in the same order; those of one resource by their tokens. */
+  /**
+   * The leases of these resources that are live (`held`), and those that have ended and keep the resource (`kept`), in
+   * the same order; those of one resource by their tokens.
+   */
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (readonly LeaseRecord[])[]>
 
   /**
@@ -69,14 +75,14 @@ export interface LookingStore {
   waiting?(query: WaitingQuery, call?: CallOptions): Promise<readonly WaitingQueue[]>
 
   /**
-   * Live leases in the order of their resources, as bytes of UTF-8, and of their tokens. `next`, where present, is the
+   * The same leases as `read`, of all resources, in the order of their resources, as bytes of UTF-8, and of their tokens. `next`, where present, is the
    * `after` of the following page.
    */
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage>
 
   /**
-   * Rejects if leases cannot be acquired now, such as for lack of rights, tables of a newer version or a file that
-   * was deleted. Changes no lease. Absent: a `read` tells enough.
+   * Rejects if leases cannot be acquired now, such as for lack of rights, tables of a newer version, a full disk or a
+   * file that was deleted. It may write something, but changes no lease. Absent: a `read` tells enough.
    */
   check?(call?: CallOptions): Promise<void>
 
@@ -87,7 +93,9 @@ export interface LookingStore {
    * Reports every change from the moment the promise resolves: grants, renewals and ends, those of one resource in
    * their order, so that the end of a lease comes before the grant that follows it. A hint, not a log: after `gap`,
    * which every watcher hears, something may have been missed, and the listener reads again what it needs. A lease
-   * that expires is reported when a call notices it.
+   * that expires is reported when a call notices it. If a lease keeps the resource after its end, a record of state
+   * `kept` follows. Another end of the same lease means that it was freed by force or by a steal. That its time is over
+   * need not be reported.
    */
   watch(on: (event: StoreEvent) => void, query?: { readonly prefix?: string }): Promise<AsyncDisposable>
 }
@@ -219,6 +227,8 @@ export interface Refusal {
   readonly place: number | null
   /** When to repeat the request if no push comes, in milliseconds; `null`: the store cannot tell. */
   readonly retryIn: number | null
+  /** Why the store cannot wake its waiters, which ask again by a timer. It says so once, until it can. */
+  readonly polls?: LeaseError
 }
 
 export interface RenewAsk {
@@ -254,6 +264,7 @@ export interface ListQuery {
 
 export interface LeasePage {
   readonly leases: readonly LeaseRecord[]
+  /** The `after` of the next page. Absent: there are no more leases. */
   readonly next?: string
 }
 

@@ -1,26 +1,27 @@
-/**
- * Loaded when somebody watches. It imports nothing at run time, so a bundler can leave it out of what everybody loads.
- */
 import type { Stop } from '../base/abort.ts'
-import type { answerWithin } from '../base/answer-within.ts'
-import type { refuse } from '../base/arguments.ts'
 import type { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context } from './context.ts'
-import type { Leases } from './create-leases.ts'
+import type { Tools } from './rare-methods.ts'
 import type { LookingStore } from './store.ts'
 
-/** What happened to a lease, whoever holds it. */
+/**
+ * What happened to a lease, whoever holds it. `kept`: it has ended, and the resource stays taken for its `remaining`
+ * time. `freed`: the resource is taken no longer.
+ */
 export type WatchEvent =
   | {
-      readonly type: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over'
+      readonly type: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over' | 'kept' | 'freed'
       readonly lease: LeaseRecord
     }
   /** Something may have been missed. The leases are listed again, and what that shows is reported. */
   | { readonly type: 'gap'; readonly error?: LeaseError; readonly lease?: undefined }
 
 export interface LeaseWatch extends AsyncDisposable {
-  /** The leases that are live now, as far as is known, with the time that they have left. In no order. */
+  /**
+   * The leases that are live now, and those of state `kept`, as far as is known, with the time that they have left. In
+   * no order.
+   */
   readonly live: readonly LeaseRecord[]
   /** Ends the watch. */
   close(): Promise<void>
@@ -34,16 +35,6 @@ const READ_AT_ONCE = 200
 /** So many ends are remembered, so that a late message or answer does not report them again. */
 const ENDS_REMEMBERED = 10_000
 
-/** What the watch has from the core. Like `read`, `list` rejects with a `LeaseError`. */
-export interface WatchTools extends Pick<Leases, 'list'>, Pick<LookingStore, 'read'> {
-  /** Why the manager does not want the watch any more. */
-  readonly stop: Stop
-  /** What a listener throws must not come back. */
-  emit(event: WatchEvent): void
-  readonly answerWithin: typeof answerWithin
-  readonly refuse: typeof refuse
-}
-
 interface Known {
   readonly lease: LeaseRecord
   /** When it ends unless it is renewed, by the monotonic clock. */
@@ -54,14 +45,29 @@ interface Known {
  * Reports each grant, renewal and end once, from the pushes of the store and from reading again what they may have
  * missed. What happens before it resolves is not reported.
  */
-export async function watchLeases(
+export async function watch(
+  tools: Tools,
+  prefix: string,
+  listener: (event: WatchEvent) => void,
+  read: LookingStore['read'],
+): Promise<LeaseWatch> {
+  // What a listener throws must not come back.
+  const channel = tools.createChannel<WatchEvent>()
+  channel.subscribe(listener)
+  return tools.manager.run((context, stop) => watchLeases(tools, context, stop, prefix, channel.emit, read))
+}
+
+async function watchLeases(
+  { leases, answerWithin, refuse }: Tools,
   context: Context,
-  { prefix = '' }: { readonly prefix?: string },
-  { stop, read, list, ...tools }: WatchTools,
+  stop: Stop,
+  prefix: string,
+  report: (event: WatchEvent) => void,
+  read: LookingStore['read'],
 ): Promise<LeaseWatch> {
   const { clock, held, store, callTimeout } = context
   if (!store.watch || !store.supports.push)
-    tools.refuse('store', 'a LeaseStore with the looking half that pushes changes', store.kind)
+    refuse('store', 'a LeaseStore with the looking half that pushes changes', store.kind)
   const live = new Map<string, Known>()
   const ended = new Set<string>()
   let isOpen = false
@@ -81,7 +87,7 @@ export async function watchLeases(
   // Nobody waits for it: the store may be silent, and its pushes are not heard any more.
   const end = () => void opening.then((source) => source[Symbol.asyncDispose]()).catch(() => {})
   try {
-    await tools.answerWithin(opening, callTimeout, context, '', stop)
+    await answerWithin(opening, callTimeout, context, '', stop)
     await check(true)
     stop.throwIfAborted()
   } catch (error) {
@@ -110,7 +116,7 @@ export async function watchLeases(
   return watch
 
   function emit(event: WatchEvent): void {
-    if (isOpen) tools.emit(event)
+    if (isOpen) report(event)
   }
 
   function checkLater(): void {
@@ -138,14 +144,15 @@ export async function watchLeases(
     const believed = [...live].filter(([, { until }]) => all || until <= now)
     const names = new Set(believed.map(([, { lease }]) => lease.resource))
     if (!all && names.size === 0) return
-    const found = all ? await list({ prefix, limit: Number.MAX_SAFE_INTEGER }) : await readInParts([...names])
+    const found = all
+      ? (await leases.list({ prefix, limit: Number.MAX_SAFE_INTEGER })).leases
+      : await readInParts([...names])
     for (const lease of found) observe(lease)
     const keys = new Set(found.map(keyOf))
     for (const [key, known] of believed) {
       // A push that came meanwhile is newer than the answer.
       if (keys.has(key) || live.get(key) !== known) continue
-      const state = known.until > clock.monotonic() ? 'released' : 'expired'
-      observe({ ...known.lease, state, remaining: 0 })
+      observe(endOf(known))
     }
   }
 
@@ -159,20 +166,35 @@ export async function watchLeases(
   /** Takes a lease as the store has it. Reports may come late, and more than once. */
   function observe(lease: LeaseRecord): void {
     const key = keyOf(lease)
-    if (ended.has(key)) return
-    if (lease.state === 'held') {
-      const known = live.get(key)?.lease
+    const { state } = lease
+    const before = live.get(key)
+    const known = before?.lease
+    const isKept = state === 'kept' || known?.state === 'kept'
+    // A lease ends, and may then keep the resource until it is freed.
+    if (isKept && known?.state === 'held') observe(endOf(before as Known))
+    const end = isKept ? `freed ${key}` : key
+    if (ended.has(end)) return
+    if (state === 'held' && isKept) return
+    if (state === 'held' || state === 'kept') {
       const longer = (lease.expiresAt ?? 0) - (known?.expiresAt ?? 0)
-      if (known && longer < 0) return
+      if (known && longer < 0 && !isKept) return
       live.set(key, { lease, until: clock.monotonic() + (lease.remaining ?? Infinity) })
-      if (!known) emit({ type: 'granted', lease })
+      if (isKept) {
+        if (known?.state !== 'kept') emit({ type: 'kept', lease })
+      } else if (!known) emit({ type: 'granted', lease })
       else if (longer > 0) emit({ type: 'renewed', lease })
     } else {
       live.delete(key)
       if (ended.size >= ENDS_REMEMBERED) ended.clear()
-      ended.add(key)
-      emit({ type: lease.state, lease })
+      ended.add(end)
+      emit({ type: isKept ? 'freed' : state, lease })
     }
+  }
+
+  /** The end of a lease that the store does not show any more. */
+  function endOf({ lease, until }: Known): LeaseRecord {
+    const isFreed = lease.state === 'kept' || until > clock.monotonic()
+    return { ...lease, state: isFreed ? 'released' : 'expired', remaining: 0 }
   }
 }
 

@@ -1,5 +1,6 @@
 import { expectText, isObject, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
+import { warnOnce } from '../base/warn.ts'
 import { type EtcdClient, type EtcdOperation, etcdDatabase } from '../clients/etcd.ts'
 import { expectEtcdSize } from '../clients/etcd-size.ts'
 import { expectFence, expectFresh, type Fence, type Seen } from './fence.ts'
@@ -7,7 +8,12 @@ import { expectFence, expectFresh, type Fence, type Seen } from './fence.ts'
 export interface EtcdGuard {
   /** The key that stores the fence. Delete it only when nobody can write the guarded key any more. */
   readonly fenceKey: string
-  /** Rejects with `stale-token` if the guard has seen a newer lease. Errors of the client are passed on unchanged. */
+  /**
+   * Records the lease, so that older ones cannot write any more. Rejects with `stale-token` if the guard has seen a
+   * newer lease. It protects no write of yours: `set` does. Errors of the client are passed on unchanged.
+   */
+  announce(lease: Fence): Promise<void>
+  /** @deprecated It is `announce`: a check alone protects no later write. */
   check(lease: Fence): Promise<void>
   /** Checks and sets the value in one transaction. */
   set(lease: Fence, value: string): Promise<void>
@@ -40,9 +46,15 @@ export function etcdGuard(client: EtcdClient, key: string): EtcdGuard {
     }
   }
 
+  const announce = (lease: Fence) => run(lease, [])
+
   return {
     fenceKey,
-    check: (lease) => run(lease, []),
+    announce,
+    check(lease) {
+      warnOnce('etcdGuard: check() is now announce(), because it protects no later write: write with set()')
+      return announce(lease)
+    },
     async set(lease, value) {
       if (typeof value !== 'string') refuse('value', 'a string', value)
       expectEtcdSize('a value', value)

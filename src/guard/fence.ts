@@ -1,4 +1,4 @@
-import { expectText, isObject, refuse } from '../base/arguments.ts'
+import { expectText, hasMethods, isObject, refuse, refuseClient } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { Lease } from '../core/index.ts'
 
@@ -32,4 +32,19 @@ export function expectFresh(lease: Fence, seen: Seen | null): void {
 
 export function staleToken({ resource, token }: Fence, reason: string): LeaseError {
   return new LeaseError('stale-token', `token ${token} of ${resource} is refused: ${reason}`, { resource })
+}
+
+/** A check that no transaction binds to a write would protect nothing. */
+export function refuseOutside(option: string, client: unknown): never {
+  refuseClient(
+    option,
+    'a connection with an open transaction, because a check outside of it protects no write (guard.write opens one)',
+    client,
+  )
+}
+
+/** Work that awaits would write after the check, when another lease may have been checked. */
+export function expectSynchronous<T>(result: T): T {
+  if (hasMethods(result, 'then')) refuse('work', 'a function that is not async', result)
+  return result
 }

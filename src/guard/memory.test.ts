@@ -39,6 +39,13 @@ describe('a guard in memory', () => {
     guard.check(fence(5, 'one'))
   })
 
+  it('runs the work of write() after the check, and refuses async work', () => {
+    const guard = memoryGuard()
+    expect(guard.write(fence(5), () => 'result')).toBe('result')
+    expect(() => guard.write(fence(4), () => expect.unreachable())).toThrow('token 4 of r is refused')
+    expect(() => guard.write(fence(5), async () => {})).toThrow('work: expected a function that is not async')
+  })
+
   it('keeps resources apart', () => {
     const guard = memoryGuard()
     guard.check({ resource: '__proto__', token: 9, id: 'a' })

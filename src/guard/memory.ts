@@ -1,8 +1,11 @@
-import { expectFence, expectFresh, type Fence, type Seen } from './fence.ts'
+import { expectFunction } from '../base/arguments.ts'
+import { expectFence, expectFresh, expectSynchronous, type Fence, type Seen } from './fence.ts'
 
 export interface MemoryGuard {
   /** Throws `stale-token` if the guard has seen a newer lease. Write in the same tick, without an `await` between. */
   check(lease: Fence): void
+  /** Checks the lease and runs the work in the same tick. Throws if the work is async: nothing protects what it does later. */
+  write<T>(lease: Fence, work: () => T): T
 }
 
 /**
@@ -10,17 +13,22 @@ export interface MemoryGuard {
  *
  * @example
  * const guard = memoryGuard()
- * guard.check(lease)
- * documents.set('42', body)
+ * guard.write(lease, () => documents.set('42', body))
  */
 export function memoryGuard(): MemoryGuard {
   const seen = new Map<string, Seen>()
+  function check(lease: Fence): void {
+    expectFence(lease)
+    const { resource, token, id } = lease
+    expectFresh(lease, seen.get(resource) ?? null)
+    seen.set(resource, { token, id })
+  }
   return {
-    check(lease) {
-      expectFence(lease)
-      const { resource, token, id } = lease
-      expectFresh(lease, seen.get(resource) ?? null)
-      seen.set(resource, { token, id })
+    check,
+    write(lease, work) {
+      expectFunction('work', work)
+      check(lease)
+      return expectSynchronous(work())
     },
   }
 }

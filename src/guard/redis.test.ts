@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { checkProperty } from '../../test/property.ts'
 import { redisGuard } from './index.ts'
 
@@ -88,10 +88,20 @@ describe('a guarded value in Redis', () => {
   })
 })
 
+it('the former name check still announces a lease, and warns once', async () => {
+  const warnings = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  const guard = redisGuard({ eval: async () => null }, 'k')
+  for (const token of [1, 2]) await guard.check({ resource: 'r', token, id: 'a' })
+  const message =
+    'redisGuard: check() is now announce(), because it protects no later write: write with set()'
+  expect(warnings.mock.calls).toEqual([[message, 'HoldfastWarning']])
+  warnings.mockRestore()
+})
+
 describe('what is not a Redis client', () => {
   it('is refused if it does not return the answer of the script', async () => {
     const guard = redisGuard({ eval: async () => 'QUEUED' }, 'k')
-    await expect(guard.check({ resource: 'r', token: 1, id: 'a' })).rejects.toMatchObject({
+    await expect(guard.announce({ resource: 'r', token: 1, id: 'a' })).rejects.toMatchObject({
       code: 'invalid-argument',
       message: 'client: expected one that returns the answer of its script, got an object',
     })

@@ -1,12 +1,18 @@
 import { expectOptions, refuse } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
+import { warnOnce } from '../base/warn.ts'
 import { type RedisScriptClient, redisEval } from '../clients/redis.ts'
 import { expectFence, expectFresh, type Fence } from './fence.ts'
 
 export interface RedisGuard {
   /** The key that stores the fence. Delete it only when nobody can write the guarded key any more. */
   readonly fenceKey: string
-  /** Rejects with `stale-token` if the guard has seen a newer lease. Errors of the client are passed on unchanged. */
+  /**
+   * Records the lease, so that older ones cannot write any more. Rejects with `stale-token` if the guard has seen a
+   * newer lease. It protects no write of yours: `set` does. Errors of the client are passed on unchanged.
+   */
+  announce(lease: Fence): Promise<void>
+  /** @deprecated It is `announce`: a check alone protects no later write. */
   check(lease: Fence): Promise<void>
   /** Checks and sets the value in one step. `px`: how long Redis keeps the value. Default: forever. */
   set(lease: Fence, value: string, options?: { readonly px?: Duration }): Promise<void>
@@ -52,9 +58,15 @@ export function redisGuard(client: RedisScriptClient, key: string): RedisGuard {
     expectFresh(lease, { token: Number(token), id })
   }
 
+  const announce = (lease: Fence) => run(lease, CHECK, [fenceKey], [])
+
   return {
     fenceKey,
-    check: (lease) => run(lease, CHECK, [fenceKey], []),
+    announce,
+    check(lease) {
+      warnOnce('redisGuard: check() is now announce(), because it protects no later write: write with set()')
+      return announce(lease)
+    },
     async set(lease, value, options = {}) {
       // Before the script, which would raise the fence and then fail.
       if (typeof value !== 'string') refuse('value', 'a string', value)

@@ -86,16 +86,68 @@ describe('a guard in SQLite', () => {
   })
 
   it('refuses a database whose statements have no get', () => {
-    const foreign = { prepare: () => ({ bind: () => {} }) }
+    const foreign = { exec: () => {}, prepare: () => ({ bind: () => {} }), isTransaction: true }
     expect(() => sqliteGuard(foreign as never).check(lease)).toThrow(
       expect.objectContaining({ code: 'invalid-argument' }),
     )
+  })
+
+  it.each([true, false])('checks only within a transaction, if the database says so: %s', (says) => {
+    const database = new DatabaseSync(':memory:')
+    database.exec(guardTable())
+    const older = {
+      exec: (sql: string) => database.exec(sql),
+      prepare: (sql: string) => database.prepare(sql),
+    }
+    const guard = sqliteGuard(says ? database : older)
+    for (let round = 0; round < 2; round++)
+      expect(() => guard.check(lease)).toThrow(
+        expect.objectContaining({
+          code: 'invalid-argument',
+          message: expect.stringMatching(
+            /^database: expected a connection with an open transaction, .+guard\.write/,
+          ),
+        }),
+      )
+    database.exec('BEGIN')
+    guard.check(lease)
+    database.exec('COMMIT')
+  })
+
+  it('commits what the work of write() wrote, and rolls back if it throws or is async', () => {
+    const database = new DatabaseSync(':memory:')
+    database.exec(`${guardTable()}; CREATE TABLE written (n int)`)
+    const written = () =>
+      database
+        .prepare('SELECT n FROM written')
+        .all()
+        .map(({ n }) => n)
+    const insert = (n: number) => database.prepare('INSERT INTO written VALUES (?)').run(n)
+    const guard = sqliteGuard(database)
+    expect(guard.write(lease, () => insert(1) && 'result')).toBe('result')
+    expect(guard.write(database, lease, (same) => same)).toBe(database)
+    const reason = new Error('changed my mind')
+    const failing = () => {
+      insert(2)
+      throw reason
+    }
+    expect(() => guard.write(lease, failing)).toThrow(reason)
+    expect(() => guard.write(lease, async () => insert(3))).toThrow(
+      'work: expected a function that is not async, got a Promise',
+    )
+    expect(() => guard.write({ ...lease, token: 6 }, () => insert(4))).toThrow('token 6 of r is refused')
+    expect(written()).toEqual([1])
+    expect(database.isTransaction).toBe(false)
+    database.exec('BEGIN')
+    expect(() => guard.write(lease, () => {})).toThrow('transaction within a transaction')
+    expect(database.isTransaction).toBe(true)
   })
 
   it('says which token is newer, whatever the options of the database are', () => {
     const database = new DatabaseSync(':memory:', { readBigInts: true, returnArrays: true })
     database.exec(guardTable())
     const guard = sqliteGuard(database)
+    database.exec('BEGIN')
     guard.check({ resource: 'r', token: 2, id: 'b' })
     expect(() => guard.check({ resource: 'r', token: 1, id: 'a' })).toThrow('a newer lease, with token 2')
   })
@@ -103,14 +155,20 @@ describe('a guard in SQLite', () => {
   it('uses only plain placeholders: better-sqlite3 takes numbered ones for names', () => {
     const database = new DatabaseSync(':memory:')
     database.exec(guardTable())
-    const likeBetterSqlite3: SqliteDatabase = {
+    const likeBetterSqlite3: SqliteDatabase & { readonly inTransaction: boolean } = {
       exec: (sql) => database.exec(sql),
+      // Its name for the property `isTransaction`.
+      get inTransaction() {
+        return database.isTransaction
+      },
       prepare(sql) {
         if (/[?$:@]\w/.test(sql)) throw new RangeError('Too many parameter values were provided')
         return database.prepare(sql)
       },
     }
     const guard = sqliteGuard(likeBetterSqlite3)
+    expect(() => guard.check(lease)).toThrow('a connection with an open transaction')
+    database.exec('BEGIN')
     guard.check(lease)
     guard.check({ ...lease, token: 8 })
     expect(() => guard.check(lease)).toThrow('the guard has seen a newer lease, with token 8')

@@ -39,6 +39,8 @@ export function expectWritten(lease: Fence, changedRows: number | bigint | null)
 }
 
 export interface GuardStatements {
+  /** Of Postgres: fails outside of a transaction, and takes no lock that `raise` does not take. */
+  readonly inside: string
   /** Replaces the fence of an older lease by the fence of this lease. Returns a row if it did. */
   readonly raise: string
   /** The fence that is stored. */
@@ -49,6 +51,7 @@ export interface GuardStatements {
 export function guardStatements(options: GuardTableOptions): GuardStatements {
   const table = tableOf(options)
   return {
+    inside: `LOCK TABLE ${table} IN ROW EXCLUSIVE MODE`,
     raise: `INSERT INTO ${table} AS seen (resource, token, lease_id) VALUES ($1, $2, $3)
       ON CONFLICT (resource) DO UPDATE SET token = excluded.token, lease_id = excluded.lease_id
       WHERE seen.token < excluded.token OR (seen.token = excluded.token AND seen.lease_id = excluded.lease_id)
@@ -63,7 +66,7 @@ export function throwRefusal(lease: Fence, row: unknown): never {
     const { token, lease_id: id } = row as { token: number | string | bigint; lease_id: string }
     expectFresh(lease, { token: Number(token), id })
   }
-  // Happens only outside of a transaction.
+  // Only if a policy of the table hides the row: within the transaction it is locked.
   const { resource } = lease
   throw new LeaseError('store-unavailable', `the fence of ${resource} changed between two statements`, {
     resource,

@@ -1,11 +1,20 @@
-import { hasMethods, refuseClient } from '../base/arguments.ts'
-import { prepareSqlite, type SqliteDatabase } from '../clients/sqlite.ts'
-import { expectFence, type Fence } from './fence.ts'
+import { expectFunction, hasMethods, refuseClient } from '../base/arguments.ts'
+import { inTransaction, isInTransaction, prepareSqlite, type SqliteDatabase } from '../clients/sqlite.ts'
+import { expectFence, expectSynchronous, type Fence, refuseOutside } from './fence.ts'
 import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
 
-export interface SqliteGuard {
-  /** Throws `stale-token` if the guard has seen a newer lease. Errors of the database are passed on unchanged. */
+export interface SqliteGuard<Database = SqliteDatabase> {
+  /**
+   * Throws `stale-token` if the guard has seen a newer lease, and `invalid-argument` if the database has no open
+   * transaction. Errors of the database are passed on unchanged.
+   */
   check(lease: Fence): void
+  /**
+   * Opens a transaction, checks the lease, runs the work and commits. Rolls back if the work throws, or if it is async.
+   * Default for `database`: that of the guard.
+   */
+  write<T>(lease: Fence, work: (database: Database) => T): T
+  write<Other extends SqliteDatabase, T>(database: Other, lease: Fence, work: (database: Other) => T): T
 }
 
 /**
@@ -13,27 +22,49 @@ export interface SqliteGuard {
  * creates.
  *
  * @example
- * db.exec('BEGIN IMMEDIATE')
- * sqliteGuard(db).check(lease)
- * db.prepare('UPDATE document SET body = ? WHERE key = ?').run(body, key)
- * db.exec('COMMIT')
+ * sqliteGuard(db).write(lease, () => {
+ *   db.prepare('UPDATE document SET body = ? WHERE key = ?').run(body, key)
+ * })
  */
-export function sqliteGuard(database: SqliteDatabase, options: GuardTableOptions = {}): SqliteGuard {
-  if (!hasMethods(database, 'prepare')) refuseDatabase(database)
+export function sqliteGuard<Database extends SqliteDatabase>(
+  database: Database,
+  options: GuardTableOptions = {},
+): SqliteGuard<Database> {
+  expectDatabase(database)
   const { raise, read } = guardStatements(options)
-  const get = (text: string, values: (string | number)[]) => {
-    // Plain `?`: better-sqlite3 takes `?1` for a name. The placeholders stand in the order of the values.
-    const statement = prepareSqlite(database, text.replaceAll(/\$\d/g, '?'))
-    if (!hasMethods(statement, 'get')) refuseDatabase(database)
-    return statement.get(...values)
+
+  function raiseFence(lease: Fence, on: SqliteDatabase): void {
+    const get = (text: string, values: (string | number)[]) => {
+      // Plain `?`: better-sqlite3 takes `?1` for a name. The placeholders stand in the order of the values.
+      const statement = prepareSqlite(on, text.replaceAll(/\$\d/g, '?'))
+      if (!hasMethods(statement, 'get')) refuseDatabase(on)
+      return statement.get(...values)
+    }
+    const { resource, token, id } = lease
+    if (!get(raise, [resource, token, id])) throwRefusal(lease, get(read, [resource]))
   }
+
   return {
     check(lease) {
       expectFence(lease)
-      const { resource, token, id } = lease
-      if (!get(raise, [resource, token, id])) throwRefusal(lease, get(read, [resource]))
+      if (!isInTransaction(database)) refuseOutside('database', database)
+      raiseFence(lease, database)
+    },
+    write(...args: readonly unknown[]) {
+      const [on, lease, work] = args.length < 3 ? [database, ...args] : args
+      expectDatabase(on)
+      expectFence(lease)
+      expectFunction('work', work)
+      return inTransaction(on, () => {
+        raiseFence(lease, on)
+        return expectSynchronous((work as (database: unknown) => never)(on))
+      })
     },
   }
+}
+
+function expectDatabase(database: unknown): asserts database is SqliteDatabase {
+  if (!hasMethods(database, 'exec', 'prepare')) refuseDatabase(database)
 }
 
 function refuseDatabase(database: unknown): never {

@@ -42,8 +42,92 @@ describe('a lock manager on a store', () => {
       expect(waiting).toHaveLength(sent)
       waiting[sent - 1]?.send()
     }
+    // The second and the third had to wait. They ask again when it is their turn.
+    for (const sent of [4, 5]) {
+      await expect.poll(() => waiting.length).toBe(sent)
+      waiting[sent - 1]?.send()
+    }
     await Promise.all(requests)
     expect(granted).toEqual([1, 2, 3])
+  })
+
+  it('releases a lock when the requests that were made before have their places', async () => {
+    const { store, waiting } = heldBack()
+    const released: string[] = []
+    const noting = {
+      ...store,
+      release: (...args: Parameters<LeaseStore['release']>) => {
+        released.push(args[0].resource)
+        return store.release(...args)
+      },
+    }
+    const locks = createLockManager(noting)
+    let second: Promise<unknown> = never
+    const first = locks.request('a', () => {
+      second = locks.request('a', () => {})
+    })
+    await turns()
+    waiting[0]?.send()
+    await turns()
+    expect([waiting.length, released]).toEqual([2, []])
+    waiting[1]?.send()
+    await expect.poll(() => waiting.length).toBe(3)
+    waiting[2]?.send()
+    await Promise.all([first, second])
+    expect(released).toHaveLength(2)
+  })
+
+  it('calls the callback of a request that waited after those that were sent before its turn came', async () => {
+    const { store, waiting } = heldBack()
+    const locks = createLockManager(store)
+    const called: string[] = []
+    let inner: Promise<unknown>[] = []
+    const outer = locks.request('a', () => {
+      inner = [
+        locks.request('a', () => called.push('blocked')),
+        locks.request('b', () => called.push('free')),
+      ]
+    })
+    await turns()
+    for (const n of [0, 1]) {
+      waiting[n]?.send()
+      await expect.poll(() => waiting.length).toBeGreaterThan(n + 1)
+    }
+    await outer
+    await expect.poll(() => waiting.length).toBe(4)
+    expect(waiting.map(({ ask }) => ask.resource.slice(-1))).toEqual(['a', 'a', 'b', 'a'])
+    waiting[3]?.send()
+    await turns()
+    expect(called).toEqual([])
+    waiting[2]?.send()
+    await Promise.all(inner)
+    expect(called).toEqual(['free', 'blocked'])
+  })
+
+  it('releases a lock after a second though the store does not answer to a request before', async () => {
+    const clock = new FakeClock()
+    const memory = memoryStore({ clock })
+    let asked = 0
+    const silent = {
+      ...memory,
+      acquire: (...args: Parameters<LeaseStore['acquire']>) =>
+        asked++ === 0 ? memory.acquire(...args) : never,
+    }
+    const locks = createLockManager(silent, { clock })
+    let isReleased = false
+    const first = locks.request('a', () => {
+      locks.request('a', () => {}).catch(() => {})
+    })
+    void first.then(() => {
+      isReleased = true
+    })
+    await clock.advance(999)
+    expect([asked, isReleased]).toEqual([2, false])
+    await clock.advance(2)
+    expect(isReleased).toBe(true)
+    const closed = locks.close()
+    await clock.advance(60_000)
+    await closed
   })
 
   it('sends shared requests together, and calls their callbacks in order although the answers are not', async () => {
@@ -297,6 +381,21 @@ describe('a lock manager on a store', () => {
     release.resolve()
     await Promise.all(requests)
     expect(await one?.query()).toEqual({ held: [], pending: [] })
+  })
+
+  it('closed during a request: leaves no lock that nobody holds', async () => {
+    const mayArrive = Promise.withResolvers<void>()
+    const store = memoryStore()
+    const late = createLockManager({
+      ...store,
+      acquire: (ask) => mayArrive.promise.then(() => store.acquire(ask)),
+    })
+    const request = expect(late.request('late', () => {})).rejects.toMatchObject({ name: 'AbortError' })
+    const closing = late.close()
+    await request
+    mayArrive.resolve()
+    await closing
+    expect((await store.list({ limit: 1 })).leases).toEqual([])
   })
 
   it('closed: rejects what it holds, what waits and what comes, and frees the locks', async () => {

@@ -1,6 +1,7 @@
 import { onAbort, type Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
-import { refuse } from '../base/arguments.ts'
+import { expectMethods, refuse } from '../base/arguments.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -15,11 +16,17 @@ import {
   type Manager,
   type ManagerTools,
 } from '../core/manager.ts'
-import { resourceOf } from './names.ts'
-import { type OwnRequest, query } from './query.ts'
+import { loadRareParts } from './load-rare-parts.ts'
+import { PREFIX, resourceOf } from './names.ts'
+import type { OwnRequest, QueryTools } from './query.ts'
 import { type LockRequest, readRequest } from './request.ts'
 import { Turns } from './turns.ts'
 import type { Lock, LockManager, LockManagerSnapshot, LockMode } from './types.ts'
+
+/** A release does not wait longer for requests that have no place yet, because the store does not answer. */
+const PLACED_WITHIN_MS = 1000
+
+const QUERY_TOOLS: QueryTools = { PREFIX, answerWithin, expectMethods, resourceOf }
 
 /** `owner` is what `query()` shows as `clientId`. Each manager needs its own. Default: `host:pid` and a random part. */
 export type LockManagerOptions = Omit<LeasesOptions, 'wait'>
@@ -45,7 +52,8 @@ export function createLockManager(
   const { owner, wait } = Object(options) as LeasesOptions
   if (wait !== undefined) refuse('wait', 'no limit: a request waits until its signal aborts', wait)
   const clientId = owner ?? `${defaultOwner()}:${randomId().slice(0, 8)}`
-  return new ManagerOfLocks(createManager(store, options, clientId, expectStore), clientId)
+  const manager = createManager(store, options, clientId, expectStore)
+  return new ManagerOfLocks(manager, clientId, options.clock ?? systemClock)
 }
 
 class ManagerOfLocks implements StoreLockManager {
@@ -55,12 +63,14 @@ class ManagerOfLocks implements StoreLockManager {
 
   readonly #manager: Manager & ManagerTools
   readonly #clientId: string
+  readonly #clock: Clock
   readonly #turns = new Turns()
   readonly #requests = new Set<OwnRequest>()
 
-  constructor(manager: Manager & ManagerTools, clientId: string) {
+  constructor(manager: Manager & ManagerTools, clientId: string, clock: Clock) {
     this.#manager = manager
     this.#clientId = clientId
+    this.#clock = clock
   }
 
   async request(name: unknown, second: unknown, ...rest: unknown[]): Promise<never> {
@@ -70,7 +80,9 @@ class ManagerOfLocks implements StoreLockManager {
     this.#requests.add(own)
     try {
       const keeper = await this.#grant(request, own, called)
-      const result = keeper ? hold(request, keeper) : request.callback(null)
+      const result = keeper
+        ? hold(request, keeper, () => this.#beforeRelease(request))
+        : request.callback(null)
       called.resolve()
       return (await result) as never
     } finally {
@@ -80,7 +92,10 @@ class ManagerOfLocks implements StoreLockManager {
   }
 
   async query(): Promise<Required<LockManagerSnapshot>> {
-    return this.#manager.run((context, stop) => query(context, stop, [...this.#requests]))
+    return this.#manager.run(async (context, stop) => {
+      const { query } = await loadRareParts()
+      return query(QUERY_TOOLS, context, stop, [...this.#requests])
+    })
   }
 
   close(): Promise<void> {
@@ -115,6 +130,8 @@ class ManagerOfLocks implements StoreLockManager {
       const emit: Context['emit'] = (about, body) => {
         const isWaiting = body.type === 'waiting' && body.reason === 'held'
         own.id = about.id
+        // It had to wait, and others were sent meanwhile. They were asked for before the lock became free.
+        if (body.type === 'attempt' && body.attempt > 1) turn = this.#turns.called
         if (isWaiting || body.type === 'acquired') placed.resolve()
         // After an error the request is sent again. Those of its name wait for that, and no others.
         if (isWaiting || body.type === 'error') called.resolve()
@@ -151,6 +168,18 @@ class ManagerOfLocks implements StoreLockManager {
     throw signal.reason
   }
 
+  /** The requests that were made before the release must have their places before it: they wait for this lock. */
+  async #beforeRelease({ name }: LockRequest): Promise<void> {
+    const placed = this.#turns.placed(name)
+    if (!placed) return
+    let cancel = () => {}
+    const limit = new Promise<void>((resolve) => {
+      cancel = this.#clock.setTimer(resolve, PLACED_WITHIN_MS)
+    })
+    await Promise.race([placed, limit])
+    cancel()
+  }
+
   /** A store that cannot push would tell them only with their next renewal. */
   #breakOthers({ resource, token }: LeaseRecord): void {
     for (const { keeper } of this.#requests)
@@ -183,7 +212,11 @@ class GrantedLock implements Lock {
 }
 
 /** Calls the callback, and releases the lock when it has ended. Rejects at once if the lease is lost meanwhile. */
-async function hold(request: LockRequest, keeper: Keeper): Promise<unknown> {
+async function hold(
+  request: LockRequest,
+  keeper: Keeper,
+  beforeRelease: () => Promise<void>,
+): Promise<unknown> {
   // A lease that was lost before must not start work.
   const isHeld = keeper.isHeld()
   const signal = keeper.signal()
@@ -194,6 +227,7 @@ async function hold(request: LockRequest, keeper: Keeper): Promise<unknown> {
     try {
       return await request.callback(new GrantedLock(request))
     } finally {
+      await beforeRelease()
       // If the store cannot be reached, the lease ends with its TTL.
       await keeper.release().catch(() => {})
     }

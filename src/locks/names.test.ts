@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { checkProperty } from '../../test/property.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { checkResource } from '../base/resource-name.ts'
-import { nameOf, resourceOf } from './names.ts'
+import { nameOf } from './long-names.ts'
+import { PREFIX, resourceOf } from './names.ts'
 
 /** Any UTF-16 units, also halves of surrogate pairs. */
 const units = fc
@@ -21,7 +22,7 @@ describe('the resource of a lock', () => {
       fc.asyncProperty(name, async (given) => {
         const { resource, metadata = null } = await resourceOf(given)
         expect(checkResource(resource)).toBe(resource)
-        expect(nameOf({ resource, metadata } as LeaseRecord)).toBe(given)
+        expect(nameOf(PREFIX, { resource, metadata } as LeaseRecord)).toBe(given)
       }),
       { numRuns: 1000 },
     )
@@ -41,7 +42,7 @@ describe('the resource of a lock', () => {
     const { resource, metadata } = await resourceOf(long)
     expect(checkResource(resource)).toBe(resource)
     expect(metadata).toBeUndefined()
-    expect(nameOf({ resource, metadata: null } as LeaseRecord)).toBeUndefined()
+    expect(nameOf(PREFIX, { resource, metadata: null } as LeaseRecord)).toBeUndefined()
     expect(await resourceOf(`${long}y`)).not.toEqual({ resource })
   })
 })

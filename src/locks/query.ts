@@ -1,10 +1,19 @@
 import type { Stop } from '../base/abort.ts'
-import { answerWithin } from '../base/answer-within.ts'
-import { expectMethods } from '../base/arguments.ts'
-import type { WaitingRecord } from '../core/index.ts'
+import type { answerWithin } from '../base/answer-within.ts'
+import type { expectMethods } from '../base/arguments.ts'
+import type { LeaseRecord, WaitingRecord } from '../core/index.ts'
 import type { Context, Keeper } from '../core/manager.ts'
-import { nameOf, PREFIX, resourceOf } from './names.ts'
+import { nameOf } from './long-names.ts'
+import type { PREFIX, resourceOf } from './names.ts'
 import type { LockInfo, LockManagerSnapshot } from './types.ts'
+
+/** What the query has from the lock manager. */
+export interface QueryTools {
+  readonly PREFIX: typeof PREFIX
+  readonly answerWithin: typeof answerWithin
+  readonly expectMethods: typeof expectMethods
+  readonly resourceOf: typeof resourceOf
+}
 
 const LEASES_PER_PAGE = 1000
 const WAITERS_PER_LOCK = 10_000
@@ -30,12 +39,14 @@ interface NamedLock {
  * one of them. `own`: the requests of this manager. The store need not know of them yet, or keeps no queue.
  */
 export async function query(
+  tools: QueryTools,
   context: Context,
   stop: Stop,
   own: readonly OwnRequest[],
 ): Promise<Required<LockManagerSnapshot>> {
+  const { PREFIX, answerWithin, resourceOf } = tools
   const { store, callTimeout } = context
-  expectMethods('store', store, 'a LeaseStore with the looking half', 'list', 'read')
+  tools.expectMethods('store', store, 'a LeaseStore with the looking half', 'list', 'read')
   const answer = <T>(call: Promise<T> | undefined) =>
     answerWithin(call as Promise<T>, callTimeout, context, '', stop)
 
@@ -50,7 +61,7 @@ export async function query(
   do {
     const page = await answer(store.list?.({ prefix: PREFIX, limit: LEASES_PER_PAGE, after }, stop))
     for (const lease of page.leases)
-      if (!locks.has(lease.resource)) locks.set(lease.resource, { name: nameOf(lease), own: [] })
+      if (!locks.has(lease.resource)) locks.set(lease.resource, { name: nameOf(PREFIX, lease), own: [] })
     after = page.next
   } while (after)
 
@@ -60,12 +71,14 @@ export async function query(
   const holders = await answer(store.read?.(resources, stop))
   const held = holders
     .flat()
+    .filter(isHeld)
     .toSorted((a, b) => a.token - b.token)
     .map((lease) => infoOf(locks.get(lease.resource)?.name, lease))
   const pending: LockInfo[] = []
   for (const [index, { name, own }] of [...locks.values()].entries()) {
     const leases = holders[index] ?? []
-    const seen = new Set<string | undefined>(leases.map(({ id }) => id))
+    const seen = new Set<string | undefined>(leases.filter(isHeld).map(({ id }) => id))
+    // Also one that has ended and keeps the lock: others wait for it.
     const shares = leases.map(({ share }) => share)
     let isBlocked = false
     // Those that were granted meanwhile come first, and those that have ended are left out.
@@ -81,6 +94,10 @@ export async function query(
     }
   }
   return { held, pending }
+}
+
+function isHeld({ state }: LeaseRecord): boolean {
+  return state === 'held'
 }
 
 function infoOf(

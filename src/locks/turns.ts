@@ -25,6 +25,11 @@ export class Turns {
     return before
   }
 
+  /** Resolves when all requests of this name until now have a place; `undefined`: they have. */
+  placed(name: string): Promise<void> | undefined {
+    return this.#placed.get(name)?.all
+  }
+
   /**
    * Call it when a request is sent, whatever its name. `called`: when its callback was called, or is not to be called yet.
    * Resolves when the callback may be called: after those of all that were sent before.
@@ -33,6 +38,11 @@ export class Turns {
     const before = this.#called
     this.#called = both(before, called)
     return before
+  }
+
+  /** Resolves when the callbacks of all that were sent until now were called, or are not to be called yet. */
+  get called(): Promise<void> {
+    return this.#called
   }
 }
 

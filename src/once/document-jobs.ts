@@ -1,7 +1,7 @@
-import { expectFunction, expectText } from '../base/arguments.ts'
+import { expectFunction, expectText, expectWhole } from '../base/arguments.ts'
 import type { JsonValue } from '../base/records.ts'
 import { expectFinish, expectId, expectRefresh, expectRequest, notFound } from './job-arguments.ts'
-import type { Job, JobStore, Outcome } from './job-store.ts'
+import type { Job, JobAnswer, JobStore, Outcome } from './job-store.ts'
 import type { JobFields, Statuses } from './naming.ts'
 import {
   type Change,
@@ -11,6 +11,7 @@ import {
   decideRefresh,
   decideRelease,
   type LockedJob,
+  type LockRequest,
 } from './rules.ts'
 import { formatTime, parseTime } from './stored-values.ts'
 
@@ -35,7 +36,14 @@ export interface JobDocuments {
   transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T>
   watch?(id: string, on: () => void): () => void
   explain?: JobStore['explain']
+  /** Called before the first request that needs `KEPT_FIELDS`, and before each that follows a failure. */
+  addKeptFields?(): Promise<void>
+  /** As in `JobStore`. */
+  sweep?: JobStore['sweep']
 }
+
+/** How often a job is created that is deleted before it is locked. */
+const MAX_CREATIONS = 5
 
 export interface DocumentDecision<T> {
   readonly answer: T
@@ -44,25 +52,35 @@ export interface DocumentDecision<T> {
 
 /** Jobs on any backend of documents, by the rules. */
 export function documentJobs(documents: JobDocuments, names: JobFields, statuses: Statuses): JobStore {
-  const { kind, watch } = documents
+  const { kind, watch, sweep } = documents
+  const newJob = { [names.status]: statuses.pending, [names.attempts]: 0 }
+  let keptFields: Promise<void> | undefined
   return {
     kind,
     explain: (error) => documents.explain?.(error) ?? error,
     async add(id) {
       expectId(id)
-      await documents.create(id, { [names.status]: statuses.pending, [names.attempts]: 0 })
+      await documents.create(id, newJob)
     },
     async acquire(id, owner, ttlMs, options) {
       const request = expectRequest(id, owner, ttlMs, options)
-      return decided(id, (job, now) => decideAcquire(job, request, now))
+      const { create } = request
+      if (create) await prepareKept()
+      for (let creations = 1; ; creations++) {
+        const answer = await attempt(id, request)
+        if (answer) return answer
+        if (!create || creations > MAX_CREATIONS) throw notFound(id)
+        await documents.create(id, { ...newJob, [names.fingerprint]: create.fingerprint })
+      }
     },
     async refresh(id, owner, ttlMs) {
       expectRefresh(id, owner, ttlMs)
       return decided(id, (job, now) => decideRefresh(job, owner, ttlMs, now))
     },
-    async finish(id, holder, outcome) {
-      expectFinish(id, holder, outcome)
-      return decided(id, (job, now) => decideFinish(job, holder, outcome, now))
+    async finish(id, holder, outcome, keepMs) {
+      expectFinish(id, holder, outcome, keepMs)
+      if (keepMs !== undefined) await prepareKept()
+      return decided(id, (job, now) => decideFinish(job, holder, outcome, now, keepMs))
     },
     async release(id, owner) {
       expectId(id)
@@ -74,6 +92,13 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
       const document = await documents.read(id)
       return document && jobOf(id, document)
     },
+    ...(sweep && {
+      async sweep(limit: number) {
+        expectWhole('limit', limit, 1)
+        await prepareKept()
+        return sweep(limit)
+      },
+    }),
     ...(watch && {
       watch(id: string, on: () => void) {
         expectId(id)
@@ -81,6 +106,27 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
         return watch(id, on)
       },
     }),
+  }
+
+  async function prepareKept(): Promise<void> {
+    keptFields ??= documents.addKeptFields?.().catch((error) => {
+      keptFields = undefined
+      throw error
+    })
+    await keptFields
+  }
+
+  /** `null`: the job does not exist. */
+  function attempt(id: string, request: LockRequest): Promise<JobAnswer | null> {
+    return documents.transact<JobAnswer | null>(id, (document) => {
+      if (!document) return { answer: null }
+      const { answer, change } = decideAcquire(lockOf(document), request, document.now)
+      const isFinished = !answer.acquired && answer.reason === 'already_finished'
+      return {
+        answer: isFinished ? { ...answer, job: jobOf(id, document) } : answer,
+        ...(change && { fields: fieldsOf(change) }),
+      }
+    })
   }
 
   function decided<T>(id: string, decide: (job: LockedJob, now: number) => Decision<T>): Promise<T> {
@@ -93,6 +139,7 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
 
   function lockOf(document: JobDocument): LockedJob {
     const owner = document.get(names.lockOwner)
+    const keptUntil = parseTime(document.get(names.keptUntil))
     return {
       finished: isFinal(document.get(names.status)),
       owner: typeof owner === 'string' && owner !== '' ? owner : null,
@@ -100,21 +147,28 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
       updatedAt: document.updatedAt,
       token: countOf(document.get(names.lockToken)),
       attempts: countOf(document.get(names.attempts)),
+      fingerprint: textOrNull(document.get(names.fingerprint)),
+      // A job is never deleted because of a value that is not a time.
+      keptUntil: Number.isNaN(keptUntil) ? null : keptUntil,
     }
   }
 
-  function fieldsOf({ owner, expiresAt, heartbeatAt, token, attempts, outcome }: Change): DocumentFields {
+  function fieldsOf(change: Change): DocumentFields {
+    const { owner, expiresAt, heartbeatAt, token, attempts, outcome, fingerprint, keptUntil } = change
     return {
       ...(owner !== undefined && { [names.lockOwner]: owner }),
       ...(expiresAt !== undefined && { [names.lockExpiresAt]: formatTime(expiresAt) }),
       ...(heartbeatAt !== undefined && { [names.lockHeartbeatAt]: formatTime(heartbeatAt) }),
       ...(token !== undefined && { [names.lockToken]: token }),
       ...(attempts !== undefined && { [names.attempts]: attempts }),
-      ...(outcome && outcomeFields(outcome)),
+      ...(outcome !== undefined && outcomeFields(outcome)),
+      ...(fingerprint !== undefined && { [names.fingerprint]: fingerprint }),
+      ...(keptUntil !== undefined && { [names.keptUntil]: formatTime(keptUntil) }),
     }
   }
 
-  function outcomeFields(outcome: Outcome): DocumentFields {
+  function outcomeFields(outcome: Outcome | null): DocumentFields {
+    if (!outcome) return { [names.status]: statuses.pending, [names.result]: null, [names.error]: null }
     return 'error' in outcome
       ? { [names.status]: statuses.failed, [names.result]: null, [names.error]: outcome.error }
       : { [names.status]: statuses.ready, [names.result]: outcome.result, [names.error]: null }
@@ -122,13 +176,12 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
 
   function jobOf(id: string, document: JobDocument): Job {
     const status = document.get(names.status)
-    const error = document.get(names.error)
     return {
       id,
-      status: typeof status === 'string' ? status : null,
+      status: textOrNull(status),
       finished: isFinal(status),
       result: (document.get(names.result) ?? null) as JsonValue,
-      error: typeof error === 'string' ? error : null,
+      error: textOrNull(document.get(names.error)),
       attempts: countOf(document.get(names.attempts)),
     }
   }
@@ -136,6 +189,10 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
   function isFinal(status: unknown): boolean {
     return statuses.final.includes(status as string)
   }
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 /** 0 for a value that is not a whole number. Firestore with `useBigInt` returns every integer as a `bigint`. */

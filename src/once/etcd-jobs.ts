@@ -24,7 +24,10 @@ import {
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import { parseTime } from './stored-values.ts'
+import { parseJson, parseTime } from './stored-values.ts'
+
+/** How many jobs a sweep reads at once. */
+const SWEEP_PAGE = 500
 
 export interface EtcdJobsOptions {
   /** All keys begin with it. Default `analyses/`. */
@@ -77,6 +80,7 @@ export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): Job
           database.limit,
         ),
       ),
+    sweep: (limit) => explained(undefined, () => sweep(limit)),
   }
   return {
     ...documentJobs(documents, names, statusesOf(options.statuses)),
@@ -136,7 +140,33 @@ export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): Job
     return isOurs
   }
 
-  async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
+  /** etcd has no index, so this reads all jobs, a page at a time. */
+  async function sweep(limit: number): Promise<number> {
+    const [first, end] = [recordKey(''), `${prefix}job0`]
+    const now = systemClock.now()
+    let deleted = 0
+    for (let from = first; deleted < limit; ) {
+      const range = { key: from, end, limit: SWEEP_PAGE }
+      const { results } = await database.transact([], [{ get: range }])
+      const entries = results[0]?.entries ?? []
+      for (const entry of entries) if (deleted < limit && (await deleteIfOver(entry, now))) deleted++
+      const last = entries.at(-1)
+      if (!last || entries.length < SWEEP_PAGE) break
+      from = `${last.key}\0`
+    }
+    return deleted
+  }
+
+  async function deleteIfOver(record: EtcdEntry, now: number): Promise<boolean> {
+    const id = record.key.slice(recordKey('').length)
+    const fields = parseJson(record.value)
+    const keptUntil = isObject(fields) ? parseTime((fields as DocumentFields)[names.keptUntil]) : null
+    if (keptUntil === null || !(keptUntil <= now)) return false
+    const conditions = [isAt(record.key, record), isAt(lockKey(id), undefined)]
+    return (await database.transact(conditions, [{ remove: record.key }])).succeeded
+  }
+
+  async function explained<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -162,13 +192,9 @@ function isAt(key: string, entry: EtcdEntry | undefined): EtcdCondition {
 /** Throws if it is not a JSON object, and it stays as it is. */
 function fieldsIn(id: string, entry: EtcdEntry | undefined): DocumentFields {
   if (!entry) return {}
-  try {
-    const fields: unknown = JSON.parse(entry.value)
-    if (isObject(fields)) return fields as DocumentFields
-  } catch {
-    // The same as JSON of another kind.
-  }
-  throw damaged(id, `a JSON object under the key ${entry.key}`)
+  const fields = parseJson(entry.value)
+  if (!isObject(fields)) throw damaged(id, `a JSON object under the key ${entry.key}`)
+  return fields as DocumentFields
 }
 
 function damaged(id: string, expected: string): LeaseError {

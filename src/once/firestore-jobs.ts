@@ -16,6 +16,7 @@ import { type DocumentDecision, documentJobs, type JobDocument, type JobDocument
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
+import { formatTime } from './stored-values.ts'
 
 /**
  * Nothing that has more bytes as JSON fits into a document, which has at most 1 MiB. For requests that are too large for
@@ -44,6 +45,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   expectOptions(options, { collection: 1, fields: 1, statuses: 1 })
   const { collection = 'analyses', fields, statuses } = options
   expectText('collection', collection)
+  const names = fieldsOf('fields', DOCUMENT_FIELDS, fields)
   const connection = new FirestoreConnection(firestore)
   /** `undefined`: no caller has a limit. */
   let limit: AnswerLimit | undefined
@@ -69,6 +71,19 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
           limit,
         ),
       ),
+    sweep: (limit) =>
+      explained(undefined, async () => {
+        const stored = firestore.collection(collection)
+        const { docs: oldest, readTime } = await stored.orderBy(names.keptUntil).limit(limit).get()
+        const now = formatTime(millis(readTime)) ?? ''
+        const isPast = (time: unknown) => typeof time === 'string' && time <= now
+        const over = oldest.filter((found) => {
+          const lockEnd = found.get(names.lockExpiresAt) ?? null
+          return isPast(found.get(names.keptUntil)) && (lockEnd === null || isPast(lockEnd))
+        })
+        const deleted = await Promise.all(over.map(deleteUnlessChanged))
+        return deleted.filter(Boolean).length
+      }),
     watch(id, on) {
       try {
         // The client reconnects by itself. After a final error, the waiter still reads the job from time to time.
@@ -79,7 +94,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     },
   }
   return {
-    ...documentJobs(documents, fieldsOf('fields', DOCUMENT_FIELDS, fields), statusesOf(statuses)),
+    ...documentJobs(documents, names, statusesOf(statuses)),
     allow(callTimeout) {
       limit ??= new AnswerLimit()
       limit.allow(callTimeout)
@@ -114,7 +129,17 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     }
   }
 
-  async function explained<T>(id: string, work: () => Promise<T>): Promise<T> {
+  async function deleteUnlessChanged({ id, updateTime }: DocumentSnapshot): Promise<boolean> {
+    try {
+      await documentOf(id).delete(updateTime && { lastUpdateTime: updateTime })
+      return true
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      return false
+    }
+  }
+
+  async function explained<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await connection.follow(work())
     } catch (error) {

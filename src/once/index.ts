@@ -7,6 +7,7 @@ export type { RedisClient } from '../clients/redis.ts'
 export type { SqliteDatabase } from '../clients/sqlite.ts'
 export { type AnalysisRepo, type AnalysisRepoOptions, createAnalysisRepo } from './analysis-repo.ts'
 export { type EtcdJobsOptions, etcdJobs } from './etcd-jobs.ts'
+export { type IdOptions, idOf } from './fingerprint.ts'
 export { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
 export type { OnWarning } from './job-lock.ts'
 export type {
@@ -17,6 +18,7 @@ export type {
   JobHolder,
   JobRefusal,
   JobStore,
+  KeptResult,
   LockTime,
   Outcome,
   SkipReason,
@@ -28,6 +30,7 @@ export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'
 export { createOnce, type Once, type OnceOptions } from './once.ts'
 export { type PostgresJobsOptions, postgresJobs } from './postgres-jobs.ts'
 export { type RedisJobsOptions, redisJobs } from './redis-jobs.ts'
+export type { ResultOptions, StoredResult } from './result.ts'
 export type { RunningJob, RunOptions, RunResult, Work } from './run.ts'
 export { type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
 export {

@@ -22,10 +22,15 @@ export function expectRequest(
   options: AcquireOptions = {},
 ): LockRequest {
   expectRefresh(id, owner, ttlMs)
-  expectOptions(options, { maxAttempts: 1 })
-  const { maxAttempts } = options
+  expectOptions(options, { maxAttempts: 1, create: 1 })
+  const { maxAttempts, create } = options
   expectAttempts(maxAttempts)
-  return { owner, ttlMs, maxAttempts }
+  if (create !== undefined) {
+    expectObject('create', create)
+    if (typeof create.fingerprint !== 'string') refuse('create.fingerprint', 'a text', create.fingerprint)
+    expectKeep('create.keepMs', create.keepMs)
+  }
+  return { owner, ttlMs, maxAttempts, create }
 }
 
 export function expectRefresh(id: unknown, owner: unknown, ttlMs: unknown): void {
@@ -39,16 +44,21 @@ export function expectAttempts(maxAttempts: unknown): void {
   if (maxAttempts !== undefined) expectWhole('maxAttempts', maxAttempts, 1, MAX_ATTEMPTS)
 }
 
-export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome): void {
+export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome, keepMs?: number): void {
   expectId(id)
   expectObject('holder', holder)
   expectText('holder.owner', holder.owner)
   expectWhole('holder.token', holder.token, 0)
   expectObject('outcome', outcome)
+  if (keepMs !== undefined) expectKeep('keepMs', keepMs)
+}
+
+function expectKeep(option: string, keepMs: unknown): void {
+  if (typeof keepMs !== 'number' || !(keepMs > 0)) refuse(option, 'milliseconds above 0', keepMs)
 }
 
 export function notFound(id: string): LeaseError {
-  return new LeaseError('not-found', `there is no job ${id}: add it first, with jobs.add(id)`, {
+  return new LeaseError('not-found', `there is no job ${id}: add it first, with once.add(id)`, {
     resource: id,
   })
 }

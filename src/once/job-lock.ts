@@ -1,7 +1,7 @@
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import type { HoldingStore, Lease, LeaseRecord } from '../core/index.ts'
-import type { JobGrant, JobRefusal, JobStore, LockTime, Outcome } from './job-store.ts'
+import type { AcquireOptions, JobGrant, JobRefusal, JobStore, LockTime, Outcome } from './job-store.ts'
 
 /** The lock of one job for one run, as a lease store: the core does the heartbeat, the deadline and the loss. */
 export interface JobLock {
@@ -12,12 +12,15 @@ export interface JobLock {
   finish(lease: Pick<Lease, 'id' | 'token'>, outcome: Outcome): Promise<boolean>
 }
 
-export interface JobLockOptions {
+export interface JobLockOptions extends AcquireOptions {
   readonly worker: string | undefined
-  readonly maxAttempts: number | undefined
 }
 
-export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: JobLockOptions): JobLock {
+export function jobLock(
+  jobs: JobStore,
+  jobId: string,
+  { worker, maxAttempts, create }: JobLockOptions,
+): JobLock {
   let grant: JobGrant | undefined
   let refusal: JobRefusal | undefined
   let finishing = false
@@ -29,7 +32,7 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
     kind: jobs.kind,
     supports: { queue: false, push: false, expiry: true, list: false, share: false },
     async acquire({ id, ttl }) {
-      const answer = await jobs.acquire(jobId, ownerOf(id), ttl, { maxAttempts })
+      const answer = await jobs.acquire(jobId, ownerOf(id), ttl, { maxAttempts, create })
       if (answer.acquired) {
         grant = answer
         return { granted: true, lease: record(id, answer, 'held') }
@@ -62,7 +65,7 @@ export function jobLock(jobs: JobStore, jobId: string, { worker, maxAttempts }: 
     },
     async finish({ id, token }, outcome) {
       finishing = true
-      finished = await jobs.finish(jobId, { owner: ownerOf(id), token }, outcome)
+      finished = await jobs.finish(jobId, { owner: ownerOf(id), token }, outcome, create?.keepMs)
       return finished
     },
   }

@@ -21,6 +21,7 @@ export interface JobStore {
    * - A repeated request of the owner of the live lock is granted again: same token, same attempt, expiry extended.
    * - The token of a grant is higher than every earlier token of the job.
    * - With `maxAttempts`, a job that was granted that often and is not finished is now finished as failed.
+   * - With `create`, a missing job is added first. One whose result is no longer kept begins anew, with a higher token.
    */
   acquire(id: string, owner: string, ttlMs: number, options?: AcquireOptions): Promise<JobAnswer>
 
@@ -29,14 +30,21 @@ export interface JobStore {
 
   /**
    * Writes the outcome and ends the lock in one step, but only for the live holder with this token. Resolves with
-   * whether the outcome is written, also if an earlier call wrote it and its answer was lost.
+   * whether the outcome is written, also if an earlier call wrote it and its answer was lost. `keepMs`: as in
+   * `KeptResult`.
    */
-  finish(id: string, holder: JobHolder, outcome: Outcome): Promise<boolean>
+  finish(id: string, holder: JobHolder, outcome: Outcome, keepMs?: number): Promise<boolean>
 
   /** Ends the lock of `owner`, so that others can run the job. Resolves with whether there was such a lock. */
   release(id: string, owner: string): Promise<boolean>
 
   read(id: string): Promise<Job | null>
+
+  /**
+   * Deletes jobs whose results are no longer kept, at most `limit`. Resolves with their number. Absent: the backend
+   * deletes them by itself.
+   */
+  sweep?(limit: number): Promise<number>
 
   /**
    * Calls `on` when the job may have changed. A hint: it may come without a change, late or not at all. Returns a
@@ -56,6 +64,15 @@ export const JOB_STORE_METHODS = ['add', 'acquire', 'refresh', 'finish', 'releas
 
 export interface AcquireOptions {
   readonly maxAttempts?: number | undefined
+  readonly create?: KeptResult | undefined
+}
+
+/** How the result of a job is kept for later callers. */
+export interface KeptResult {
+  /** Of what the caller asks for; empty if it gave no payload. A job with another fingerprint is refused. */
+  readonly fingerprint: string
+  /** How long the job is kept after its end, in milliseconds; `Infinity`: it is never deleted. */
+  readonly keepMs: number
 }
 
 /** Milliseconds: when the lock ends by the store's clock, and how much was left when the store answered. */
@@ -82,9 +99,12 @@ export type SkipReason =
 
 export interface JobRefusal {
   readonly acquired: false
-  readonly reason: SkipReason
+  /** `payload_mismatch`: only with `create`. */
+  readonly reason: SkipReason | 'payload_mismatch'
   /** Milliseconds until the other worker's lock ends. */
   readonly remaining?: number
+  /** The finished job, with its result or error. */
+  readonly job?: Job
 }
 
 export type JobAnswer = JobGrant | JobRefusal

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, type JobStatuses, statusesOf } from './naming.ts'
+import { parseTime } from './stored-values.ts'
 
 export interface MemoryJobsOptions {
   readonly statuses?: JobStatuses
@@ -32,6 +33,16 @@ export function memoryJobs(options: MemoryJobsOptions = {}): JobStore {
       const { answer, fields } = decide(documentOf(id))
       if (fields) write(id, fields)
       return answer
+    },
+    async sweep(limit) {
+      const now = clock.now()
+      const { keptUntil: keptUntilField, lockExpiresAt } = DOCUMENT_FIELDS
+      const over = [...records].filter(([, { fields }]) => {
+        const [keptUntil, lockEnd] = [fields[keptUntilField], fields[lockExpiresAt]].map(parseTime)
+        return typeof keptUntil === 'number' && keptUntil <= now && !(Number(lockEnd) > now)
+      })
+      for (const [id] of over.slice(0, limit)) records.delete(id)
+      return Math.min(over.length, limit)
     },
     watch(id, on) {
       const channel = watchers.get(id) ?? createChannel<void>()

@@ -14,11 +14,22 @@ import {
 import { isDeadlock, isMissing, mysqlError } from '../clients/mysql-errors.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import { COLUMNS, DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
+import {
+  COLUMNS,
+  DOCUMENT_FIELDS,
+  fieldsOf,
+  type JobFields,
+  type JobStatuses,
+  KEPT_FIELDS,
+  statusesOf,
+  withoutKept,
+} from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import { parseJson, parseTime } from './stored-values.ts'
+import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
-const FIELDS = Object.keys(DOCUMENT_FIELDS) as (keyof JobFields)[]
+type Field = keyof JobFields
+const ALL_FIELDS = Object.keys(DOCUMENT_FIELDS) as Field[]
+const FIELDS = Object.keys(withoutKept(DOCUMENT_FIELDS)) as Field[]
 
 /** Bytes, so that no collation decides which ids are equal. The limit of an id counts its shortest form in Unicode. */
 const ID_TYPE = `varbinary(${3 * MAX_NAME_BYTES})`
@@ -32,6 +43,8 @@ const TYPES: JobFields = {
   lockExpiresAt: `varchar(64) ${TEXT}`,
   lockHeartbeatAt: `varchar(64) ${TEXT}`,
   lockToken: 'bigint',
+  fingerprint: `varchar(191) ${TEXT}`,
+  keptUntil: `varchar(64) ${TEXT}`,
 }
 
 export interface MysqlJobsOptions {
@@ -58,29 +71,19 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
   expectText('table', table)
   if (database !== undefined) expectText('database', database)
   const tableName = (database === undefined ? '' : `${mysqlName(database)}.`) + mysqlName(table)
-  const names = fieldsOf('columns', COLUMNS, columns)
-  const column = (field: string) => mysqlName(names[field as keyof JobFields])
+  const fieldNames = fieldsOf('columns', COLUMNS, columns)
+  const column = (field: string) => mysqlName(fieldNames[field as Field])
   const { explain } = followConnection(client)
 
-  /** Everything that a decision depends on, as one text. Bytes, because collations take different texts for equal. */
-  const versionParts = FIELDS.filter((field) => field !== 'result' && field !== 'error').map(
-    (field) => `ifnull(hex(${column(field)}), '-')`,
-  )
-  const version = `concat_ws(',', ${versionParts.join(', ')})`
-  /** As bytes of UTF-8, whatever the types of the columns and the options of the client. */
-  const values = FIELDS.map(
-    (field) => `cast(convert(${column(field)} using utf8mb4) as binary) as ${mysqlName(field)}`,
-  )
-  const select = `select ${MYSQL_CLOCK} as now, @@autocommit as autocommit, ${version} as version,
-    ${values.join(', ')} from ${tableName}`
+  let { version, select } = readingOf(FIELDS)
 
   const documents: JobDocuments = {
     kind: 'mysql',
     explain,
     async create(id, fields) {
-      const [fieldNames, literals] = [Object.keys(fields), Object.entries(fields).map(literalOf)]
+      const [given, literals] = [Object.keys(fields), Object.entries(fields).map(literalOf)]
       await run(id, () =>
-        server.change(`insert into ${tableName} (id, ${fieldNames.map(column).join(', ')})
+        server.change(`insert into ${tableName} (id, ${given.map(column).join(', ')})
           values (${textOf(id)}, ${literals.join(', ')}) on duplicate key update id = id`),
       )
     },
@@ -94,13 +97,55 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
           server.limit,
         ),
       ),
+    addKeptFields: () =>
+      run(undefined, async () => {
+        const missing = await missingOf(KEPT_FIELDS)
+        const added = missing.map((field) => `add column ${column(field)} ${TYPES[field]}`)
+        const alter = `alter table ${tableName} ${added.join(', ')}, add index (${column('keptUntil')})`
+        if (missing.length > 0)
+          await server.query(alter).catch(async (error) => {
+            // Another process may have added them meanwhile.
+            if ((await missingOf(KEPT_FIELDS)).length > 0) throw error
+          })
+        ;({ version, select } = readingOf(ALL_FIELDS))
+      }),
+    sweep: (limit) =>
+      run(undefined, async () => {
+        const [[row] = []] = await server.query(`select ${MYSQL_CLOCK} as now`)
+        const { now } = row ?? {}
+        const time = textOf(formatTime(Number(now) / 1000) ?? '')
+        const over = `${column('keptUntil')} <= ${time} and coalesce(${column('lockExpiresAt')} <= ${time}, true)`
+        return (await server.change(`delete from ${tableName} where ${over} limit ${limit}`)).affectedRows
+      }),
   }
   return {
     ...documentJobs(documents, DOCUMENT_FIELDS, statusesOf(statuses)),
     allow: (callTimeout) => server.limit.allow(callTimeout),
   }
 
-  async function run<T>(id: string, work: () => Promise<T>): Promise<T> {
+  /** The statement that reads these fields, and everything that a decision depends on, as one text. */
+  function readingOf(fields: readonly Field[]): { readonly version: string; readonly select: string } {
+    // Bytes, because collations take different texts for equal.
+    const versionParts = fields
+      .filter((field) => field !== 'result' && field !== 'error')
+      .map((field) => `ifnull(hex(${column(field)}), '-')`)
+    const version = `concat_ws(',', ${versionParts.join(', ')})`
+    // As bytes of UTF-8, whatever the types of the columns and the options of the client.
+    const values = fields.map(
+      (field) => `cast(convert(${column(field)} using utf8mb4) as binary) as ${mysqlName(field)}`,
+    )
+    const select = `select ${MYSQL_CLOCK} as now, @@autocommit as autocommit, ${version} as version,
+      ${values.join(', ')} from ${tableName}`
+    return { version, select }
+  }
+
+  async function missingOf(fields: readonly Field[]): Promise<readonly Field[]> {
+    const [found = []] = await server.query(`show columns from ${tableName}`)
+    const names = found.map(({ Field: name }) => mysqlText(name).toLowerCase())
+    return fields.filter((field) => !names.includes(fieldNames[field].toLowerCase()))
+  }
+
+  async function run<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work().catch(async (error) => {
         if (!isMissing(error)) throw error
@@ -113,9 +158,9 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
   }
 
   async function createTable(): Promise<void> {
-    const definitions = FIELDS.map((field) => `${column(field)} ${TYPES[field]}`)
-    await server.query(`create table if not exists ${tableName}
-      (id ${ID_TYPE} primary key, ${definitions.join(', ')}) engine = InnoDB`)
+    const definitions = ALL_FIELDS.map((field) => `${column(field)} ${TYPES[field]}`)
+    await server.query(`create table if not exists ${tableName} (id ${ID_TYPE} primary key,
+      ${definitions.join(', ')}, index (${column('keptUntil')})) engine = InnoDB`)
   }
 
   async function rowOf(id: string): Promise<MysqlRow | undefined> {

@@ -12,7 +12,14 @@ export interface JobFields {
   readonly lockExpiresAt: string
   readonly lockHeartbeatAt: string
   readonly lockToken: string
+  /** Only of jobs of `once.result`. */
+  readonly fingerprint: string
+  /** Only of jobs of `once.result`. */
+  readonly keptUntil: string
 }
+
+/** A table of an earlier version does not have these columns. They are added when the first result is to be kept. */
+export const KEPT_FIELDS = ['fingerprint', 'keptUntil'] as const
 
 export interface JobStatuses {
   /** The status of a job that was added. Default `PENDING`. */
@@ -41,6 +48,8 @@ export const DOCUMENT_FIELDS: JobFields = {
   lockExpiresAt: 'lockExpiresAt',
   lockHeartbeatAt: 'lockHeartbeatAt',
   lockToken: 'lockToken',
+  fingerprint: 'fingerprint',
+  keptUntil: 'keptUntil',
 }
 
 export const COLUMNS: JobFields = {
@@ -49,6 +58,7 @@ export const COLUMNS: JobFields = {
   lockExpiresAt: 'lock_expires_at',
   lockHeartbeatAt: 'lock_heartbeat_at',
   lockToken: 'lock_token',
+  keptUntil: 'kept_until',
 }
 
 /** `option`: `fields` or `columns`. */
@@ -60,6 +70,11 @@ export function fieldsOf(option: string, defaults: JobFields, given: Partial<Job
   const names = Object.values(fields)
   if (new Set(names).size < names.length) refuse(option, 'different names', names.join(', '))
   return fields
+}
+
+/** The names that a table of an earlier version has, too. */
+export function withoutKept({ fingerprint, keptUntil, ...names }: JobFields) {
+  return names
 }
 
 /** The same names, quoted for SQL. */

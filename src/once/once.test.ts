@@ -52,11 +52,19 @@ describe('a run', () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const running = once.run('job', () => promise)
     await clock.advance(0)
-    expect(await another.run('job', vi.fn())).toEqual({ ran: false, reason: 'locked' })
+    expect(await another.run('job', vi.fn())).toMatchObject({
+      ran: false,
+      reason: 'locked',
+      job: { finished: false },
+    })
     resolve()
     expect(await running).toEqual({ ran: true, result: undefined })
     const work = vi.fn()
-    expect(await another.run('job', work)).toEqual({ ran: false, reason: 'already_finished' })
+    expect(await another.run('job', work)).toMatchObject({
+      ran: false,
+      reason: 'already_finished',
+      job: { finished: true },
+    })
     expect(work).not.toHaveBeenCalled()
   })
 
@@ -96,7 +104,11 @@ describe('a run', () => {
     const error = new TypeError('no such thing')
     await expect(once.run('job', () => Promise.reject(error))).rejects.toBe(error)
     expect(await once.read('job')).toMatchObject({ status: 'FAILED', error: 'TypeError: no such thing' })
-    expect(await another.run('job', vi.fn())).toEqual({ ran: false, reason: 'already_finished' })
+    expect(await another.run('job', vi.fn())).toMatchObject({
+      ran: false,
+      reason: 'already_finished',
+      job: { finished: true },
+    })
   })
 
   it('leaves the job to the next run at once if the work throws a retryable error', async () => {
@@ -121,8 +133,16 @@ describe('a run', () => {
     const runs = [1, 2, 3, 4].map(() => () => once.run('job', work, { maxAttempts: 2 }))
     await expect(runs[0]?.()).rejects.toThrow('busy')
     await expect(runs[1]?.()).rejects.toThrow('busy')
-    expect(await runs[2]?.()).toEqual({ ran: false, reason: 'too_many_attempts' })
-    expect(await runs[3]?.()).toEqual({ ran: false, reason: 'already_finished' })
+    expect(await runs[2]?.()).toMatchObject({
+      ran: false,
+      reason: 'too_many_attempts',
+      job: { status: 'FAILED' },
+    })
+    expect(await runs[3]?.()).toMatchObject({
+      ran: false,
+      reason: 'already_finished',
+      job: { finished: true },
+    })
     expect(work).toHaveBeenCalledTimes(2)
     expect(await once.read('job')).toMatchObject({ status: 'FAILED' })
   })
@@ -349,7 +369,11 @@ describe('a failing store', () => {
       expect.objectContaining({ code: 'store-unavailable' }),
     )
     expect(events.some((event) => event.type === 'error' && event.operation === 'release')).toBe(true)
-    expect(await another.run('job', vi.fn())).toEqual({ ran: false, reason: 'locked' })
+    expect(await another.run('job', vi.fn())).toMatchObject({
+      ran: false,
+      reason: 'locked',
+      job: { finished: false },
+    })
     await clock.advance(300_000)
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
@@ -404,7 +428,7 @@ describe('stopping', () => {
     await clock.advance(0)
     const closed = once.close()
     await rejected
-    await clock.advance(10_000)
+    await clock.advance(15_000)
     await closed
     expect(work).not.toHaveBeenCalled()
   })
@@ -474,6 +498,38 @@ describe('stopping', () => {
   })
 })
 
+describe('adding a job', () => {
+  it('adds it once, alone or with the run, and a run of a job that was not added is not-found', async () => {
+    await expect(once.run('new', () => 1)).rejects.toMatchObject({ code: 'not-found' })
+    await once.add('new')
+    await once.add('new')
+    expect(await once.run('new', () => 'first')).toEqual({ ran: true, result: 'first' })
+    expect(await once.run('newer', () => 'first', { add: true })).toEqual({ ran: true, result: 'first' })
+    expect(await once.run('newer', vi.fn(), { add: true })).toMatchObject({
+      ran: false,
+      reason: 'already_finished',
+      job: { id: 'newer', result: 'first', error: null },
+    })
+    await expect(once.add('')).rejects.toMatchObject({ code: 'invalid-argument' })
+    await expect(once.run('newer', vi.fn(), { add: 1 as never })).rejects.toThrow(
+      'add: expected true or false',
+    )
+  })
+
+  it('a skip is no error, also if the job cannot be read after it', async () => {
+    await jobs.acquire('job', 'somebody', 60_000)
+    vi.spyOn(jobs, 'read').mockImplementationOnce(down)
+    expect(await once.run('job', vi.fn())).toEqual({ ran: false, reason: 'locked', job: null })
+  })
+
+  it('ends with the answer of the store, or with close', async () => {
+    vi.spyOn(jobs, 'add').mockReturnValue(new Promise(() => {}))
+    const silent = expect(once.add('job')).rejects.toMatchObject({ code: 'store-unavailable' })
+    await clock.advance('5s')
+    await silent
+  })
+})
+
 describe('waiting for a job', () => {
   const finishIn = (ms: number) =>
     another.run('job', () => new Promise((resolve) => clock.setTimer(() => resolve('done'), ms)))
@@ -524,12 +580,17 @@ describe('waiting for a job', () => {
   it('ends by its timeout, by its signal and by close', async () => {
     for (const timeout of [1000, '1s'] as const) {
       const late = expect(once.wait('job', { timeout })).rejects.toMatchObject({
-        code: 'lease-held',
-        message: 'job job did not finish within 1000 ms',
+        code: 'not-finished',
+        retryable: true,
+        message: 'job job did not finish within 1000 ms: no worker has started it',
       })
       await clock.advance(1000)
       await late
     }
+    await once.run('job', () => Promise.reject(retryable('later'))).catch(() => {})
+    await expect(once.wait('job', { timeout: 0 })).rejects.toThrow(
+      'job job did not finish within 0 ms: started 1 time, status PENDING',
+    )
     const stop = new AbortController()
     const aborted = expect(once.wait('job', { signal: stop.signal })).rejects.toMatchObject({
       code: 'aborted',

@@ -4,15 +4,28 @@ import { backendOf } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import type { LeaseListener } from '../core/index.ts'
 import { expectId } from './job-arguments.ts'
 import type { OnWarning } from './job-lock.ts'
-import { JOB_STORE_METHODS, type Job, type JobStore } from './job-store.ts'
-import { answerOfJobs, type RunContext, type RunOptions, type RunResult, runJob, type Work } from './run.ts'
+import { JOB_STORE_METHODS, type Job, type JobStore, type SkipReason } from './job-store.ts'
+import { type ResultOptions, resultOf, type StoredResult } from './result.ts'
+import {
+  answerOfJobs,
+  checkRunOptions,
+  type RunContext,
+  type RunOptions,
+  type RunResult,
+  runJob,
+  type Work,
+} from './run.ts'
 import { type WaitOptions, waitForJob } from './wait.ts'
 
 /** How long `close` waits at least for requests of which nobody waits for the answer any more. */
 const CLOSE_LIMIT_MS = 10_000
+/** How often a process that keeps results deletes old ones, and how many with one request. */
+const SWEEP_EVERY_MS = 600_000
+const SWEEP_AT_ONCE = 1000
 
 export interface OnceOptions {
   /** Written before the id of the run in a job's record, such as a host or a process. */
@@ -27,6 +40,8 @@ export interface OnceOptions {
 }
 
 export interface Once extends AsyncDisposable {
+  /** Adds a job that is to be run. An existing job stays as it is. */
+  add(id: string): Promise<void>
   /**
    * Runs `work` unless the job is finished or another worker runs it, and writes its outcome if the lock is still
    * held. A skip is not an error. Rejects with what `work` throws: an error with `retryable === true` leaves the job
@@ -35,10 +50,24 @@ export interface Once extends AsyncDisposable {
    *
    * @example
    * const run = await once.run('analysis-42', async ({ token, signal }) => analyse(token, signal))
-   * if (!run.ran) console.log(`skipped: ${run.reason}`)
+   * if (!run.ran) console.log(`skipped: ${run.reason}`, run.job?.result)
    */
   run<T>(id: string, work: Work<T>, options?: RunOptions): Promise<RunResult<T>>
-  /** Resolves with the job when it is finished, by any worker. Rejects with `lease-held` after `timeout`. */
+  /**
+   * The result of the job: the first caller runs `work`, later ones get its stored result, and callers at the same time
+   * wait for it. The job need not be added before. Rejects with `payload-mismatch` if the job was started with another
+   * `payload`, with `not-finished` after `wait`, and with `job-failed` if a failure was kept.
+   *
+   * @example
+   * const { result, ran } = await once.result(`payment:${key}`, () => charge(order), { payload: order })
+   */
+  result<T>(id: string, work: Work<T>, options?: ResultOptions): Promise<StoredResult<T>>
+  /**
+   * Deletes jobs whose results are no longer kept. Resolves with their number. `result` does that by itself from time
+   * to time.
+   */
+  sweep(): Promise<number>
+  /** Resolves with the job when it is finished, by any worker. Rejects with `not-finished` after `timeout`. */
   wait(id: string, options?: WaitOptions): Promise<Job>
   /** The job as it is now; `null` if it does not exist. */
   read(id: string): Promise<Job | null>
@@ -84,10 +113,50 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
     track: (work) => addTo(underWay, work),
   }
 
+  async function sweep(): Promise<number> {
+    const { jobs } = context
+    if (!jobs.sweep) return 0
+    let total = 0
+    for (let swept = SWEEP_AT_ONCE; swept === SWEEP_AT_ONCE; total += swept)
+      swept = await answerOfJobs(context, jobs.sweep(SWEEP_AT_ONCE), closing.signal, '')
+    return total
+  }
+
+  let nextSweep = clock.monotonic() + SWEEP_EVERY_MS
+  function sweepSometimes(): void {
+    if (clock.monotonic() < nextSweep || closing.signal.aborted) return
+    nextSweep = clock.monotonic() + SWEEP_EVERY_MS
+    const warn = (error: unknown) => notify(onWarning ?? console.warn, 'old jobs could not be deleted', error)
+    addTo(underWay, sweep().catch(warn))
+  }
+
   const once: Once = {
+    async add(id) {
+      closing.signal.throwIfAborted()
+      expectId(id)
+      return answerOfJobs(context, context.jobs.add(id), closing.signal, id)
+    },
     async run(id, work, runOptions = {}) {
       closing.signal.throwIfAborted()
-      return addTo(underWay, runJob(context, id, work, runOptions))
+      expectId(id)
+      expectFunction('work', work)
+      const ended = await addTo(underWay, runJob(context, id, work, checkRunOptions(runOptions)))
+      if (ended.ran) return { ran: true, result: ended.result }
+      const { reason, job } = ended.refusal
+      // A skip is not an error, also if the job cannot be read after it.
+      return { ran: false, reason: reason as SkipReason, job: job ?? (await once.read(id).catch(() => null)) }
+    },
+    async result(id, work, resultOptions = {}) {
+      closing.signal.throwIfAborted()
+      try {
+        return await addTo(underWay, resultOf(context, id, work, resultOptions))
+      } finally {
+        sweepSometimes()
+      }
+    },
+    async sweep() {
+      closing.signal.throwIfAborted()
+      return sweep()
     },
     async wait(id, waitOptions = {}) {
       closing.signal.throwIfAborted()
@@ -101,11 +170,9 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
     async close() {
       closing.abort(new LeaseError('closed', 'this once was closed'))
       // A run that ends may start a release.
-      while (underWay.size > 0) await Promise.allSettled(underWay)
+      await settled(underWay)
       // A client such as Firestore's must not be closed before it has answered.
-      await answerWithin(Promise.allSettled(requests), Math.max(CLOSE_LIMIT_MS, callTimeout), {
-        clock,
-      }).catch(() => {})
+      await answerWithin(settled(requests), Math.max(CLOSE_LIMIT_MS, callTimeout), { clock }).catch(() => {})
     },
     [Symbol.asyncDispose]: () => once.close(),
   }
@@ -122,10 +189,16 @@ function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T
     finish: (...args) => follow(jobs.finish(...args)),
     release: (...args) => follow(jobs.release(...args)),
     read: (...args) => follow(jobs.read(...args)),
+    ...(jobs.sweep && { sweep: (...args) => follow((jobs as Required<JobStore>).sweep(...args)) }),
     ...(jobs.watch && { watch: (...args) => (jobs as Required<JobStore>).watch(...args) }),
     allow: (callTimeout) => jobs.allow?.(callTimeout),
     explain: (error) => jobs.explain?.(error) ?? error,
   }
+}
+
+/** Also what begins meanwhile: a late answer may be followed by a release. */
+async function settled(works: Set<Promise<unknown>>): Promise<void> {
+  while (works.size > 0) await Promise.allSettled(works)
 }
 
 function addTo<T>(set: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {

@@ -4,9 +4,9 @@ import { type PostgresClient, postgresDatabase } from '../clients/postgres.ts'
 import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
 import { identifier } from '../clients/sql-text.ts'
 import type { JobStore } from './job-store.ts'
-import { COLUMNS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
+import { COLUMNS, fieldsOf, type JobFields, type JobStatuses, KEPT_FIELDS, statusesOf } from './naming.ts'
 import { jobQueries } from './postgres-queries.ts'
-import { requestJobs } from './request-jobs.ts'
+import { type Operation, requestJobs } from './request-jobs.ts'
 
 export interface PostgresJobsOptions {
   /** Created if it does not exist. Default `analyses`. */
@@ -40,8 +40,10 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
   if (schema !== undefined) expectText('schema', schema)
   expectBoolean('prepare', prepare)
   const tableName = (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
-  const queries = jobQueries(tableName, fieldsOf('columns', COLUMNS, columns), statusesOf(statuses))
+  const names = fieldsOf('columns', COLUMNS, columns)
+  const queries = jobQueries(tableName, names, statusesOf(statuses))
   let tableReady: Promise<void> | undefined
+  let columnsReady: Promise<void> | undefined
   const { explain } = followConnection(client)
 
   return requestJobs({
@@ -55,6 +57,13 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
           throw error
         })
         await tableReady
+        if (NEEDS_COLUMNS.includes(operation)) {
+          columnsReady ??= addColumns().catch((error) => {
+            columnsReady = undefined
+            throw error
+          })
+          await columnsReady
+        }
         const text = queries[operation]
         const [row] = await database.query(text, [id, ...values], prepare ? statementNameOf(text) : undefined)
         return row ?? null
@@ -69,11 +78,31 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
     const [row] = await database.query('select to_regclass($1) is not null as exists', [tableName])
     const { exists } = Object(row) as { readonly exists?: unknown }
     if (exists === true) return
-    await database.query(queries.create, []).catch((error) => {
-      if (!isCreatedByAnother(error)) throw error
-    })
+    await database.query(queries.create, []).catch(unlessCreatedByAnother)
+    await database.query(queries['add index'], []).catch(unlessCreatedByAnother)
+  }
+
+  /** Looks first, because only the owner of a table may add columns. */
+  async function addColumns(): Promise<void> {
+    const wanted = KEPT_FIELDS.map((field) => names[field])
+    const [row] = await database.query(
+      `select count(*)::integer as found from pg_attribute
+        where attrelid = to_regclass($1) and not attisdropped and attname in ($2, $3)`,
+      [tableName, ...wanted],
+    )
+    const { found } = Object(row) as { readonly found?: unknown }
+    if (Number(found) < wanted.length) {
+      await database.query(queries['add columns'], []).catch(unlessCreatedByAnother)
+      await database.query(queries['add index'], []).catch(unlessCreatedByAnother)
+    }
   }
 }
+
+function unlessCreatedByAnother(error: unknown): void {
+  if (!isCreatedByAnother(error)) throw error
+}
+
+const NEEDS_COLUMNS: readonly Operation[] = ['acquire-kept', 'add-kept', 'finish-kept', 'sweep']
 
 function statementNameOf(text: string): string {
   const name = statementNames.get(text) ?? `holdfast_once_${statementNames.size + 1}`

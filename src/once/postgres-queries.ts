@@ -2,43 +2,57 @@
  * The rules as SQL. Every statement locks the row first and then reads the clock, once. `now()` would be the start
  * of the transaction, before it waited for the row, and with two clock readings a decision could contradict itself.
  */
-import { literal } from '../clients/sql-text.ts'
+import { identifier, literal } from '../clients/sql-text.ts'
 import { type JobFields, quoted, type Statuses } from './naming.ts'
 import type { Operation } from './request-jobs.ts'
 
 /** Their answers have the columns of `AnswerRow`. */
-export type JobQueries = Readonly<Record<'create' | Operation, string>>
+export type JobQueries = Readonly<Record<'create' | 'add columns' | 'add index' | Operation, string>>
 
+/** Only those with `-kept`, and `sweep`, need the columns of results that are kept. */
 export function jobQueries(table: string, columns: JobFields, statuses: Statuses): JobQueries {
   const names = quoted(columns)
-  const { status, result, error, attempts } = names
+  const { status, result, error, attempts, fingerprint, keptUntil } = names
   const { lockOwner: owner, lockExpiresAt: expiresAt, lockHeartbeatAt: heartbeatAt, lockToken: token } = names
   const [pending, ready, failed] = [statuses.pending, statuses.ready, statuses.failed].map(literal)
   const final = `(${statuses.final.map(literal).join(', ')})`
 
-  /** The row, and the time, as `job`. Its columns are always qualified, because the table may have any names. */
-  const seen = `
+  /** The row, and the time, as `timed`. */
+  const timed = (more = '') => `
     locked as materialized (
       select id, ${status} as status, nullif(${owner}, '') as owner, ${expiresAt} as expires_at,
-        coalesce(${token}, 0) as token, coalesce(${attempts}, 0) as attempts
+        coalesce(${token}, 0) as token, coalesce(${attempts}, 0) as attempts${more}
       from ${table} where id = $1 for update
-    ), job as materialized (
-      select *, clock_timestamp() as now, coalesce(status in ${final}, false) as finished from locked
-    )`
+    ), timed as materialized (select *, clock_timestamp() as now from locked)`
+  const withFinished = `select *, coalesce(status in ${final}, false) as finished`
+  /** The same as `job`. Its columns are always qualified, because the table may have any names. */
+  const seen = (more = '') => `${timed(more)}, job as materialized (${withFinished} from timed)`
+  const outcome = `, ${result}::text as result, ${error} as error`
+  /** A job whose result is no longer kept is seen as one that begins anew. */
+  const seenKept = `${timed(`${outcome}, ${fingerprint} as fingerprint, ${keptUntil} as kept_until`)},
+    begun as materialized (
+      select id, token, now, is_over, case when not is_over then result end as result,
+        case when not is_over then error end as error,
+        case when not is_over then fingerprint end as fingerprint,
+        case when is_over then ${pending} else status end as status,
+        case when not is_over then owner end as owner,
+        case when not is_over then expires_at end as expires_at,
+        case when is_over then 0 else attempts end as attempts
+      from timed, lateral (
+        select coalesce(kept_until <= now, false) and not coalesce(expires_at > now, false) as is_over
+      ) as verdict
+    ), job as materialized (${withFinished} from begun)`
   const unlocked = `${owner} = null, ${expiresAt} = null, ${heartbeatAt} = null`
   const millis = (time: string) => `(extract(epoch from ${time}) * 1000)::float8`
   const untilTtl = `job.now + $3::float8 * interval '1 millisecond'`
   const nextToken = 'greatest(job.token + 1, floor(extract(epoch from job.now) * 1000000)::bigint)'
-
-  return {
-    create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
-      ${error} text, ${attempts} integer not null default 0, ${owner} text, ${expiresAt} timestamptz,
-      ${heartbeatAt} timestamptz, ${token} bigint)`,
-
-    add: `insert into ${table} (id, ${status}, ${attempts}) values ($1, ${pending}, 0) on conflict do nothing`,
-
-    acquire: `with ${seen}, verdict as materialized (
+  const acquire = (
+    job: string,
+    verdicts: string,
+    assignments: string,
+  ) => `with ${job}, verdict as materialized (
         select job.*, case
+            ${verdicts}
             when finished then 'already_finished'
             when owner = $2::text and expires_at > now then 'again'
             when owner is not null and expires_at > now then 'locked'
@@ -58,17 +72,59 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
           ${attempts} = job.attempts + case when job.answer = 'granted' then 1 else 0 end,
           ${status} = case when job.answer = 'too_many_attempts' then ${failed} else job.status end,
           ${error} = case when job.answer = 'too_many_attempts'
-            then 'gave up after ' || job.attempts || ' attempts that did not finish' else target.${error} end
+            then 'gave up after ' || job.attempts || ' attempts that did not finish' else job.error end
+          ${assignments}
         from verdict as job
         where target.id = job.id and job.answer in ('again', 'granted', 'too_many_attempts')
         returning target.${token} as token, target.${attempts} as attempts, target.${expiresAt} as expires_at
       )
-      select job.answer, written.token::float8 as token, written.attempts,
+      select job.answer, written.token::float8 as token, coalesce(written.attempts, job.attempts) as attempts,
         ${millis('written.expires_at')} as expires,
-        ${millis('coalesce(written.expires_at, job.expires_at) - job.now')} as remaining
-      from verdict as job left join written on true`,
+        ${millis('coalesce(written.expires_at, job.expires_at) - job.now')} as remaining,
+        job.status, job.result, job.error
+      from verdict as job left join written on true`
 
-    refresh: `with ${seen}, extended as (
+  // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
+  const finish = (assignment: string) => `with ${seen()}, written as (
+        update ${table} as target set ${unlocked}, ${result} = $5::text::json, ${error} = $6::text,
+          ${status} = case when $4::text = 'failed' then ${failed} else ${ready} end${assignment}
+        from job
+        where target.id = job.id and job.owner = $2::text and job.token = $3::bigint
+          and job.expires_at > job.now and not job.finished
+        returning true
+      )
+      select case when exists (select from written)
+          or (job.finished and job.token = $3::bigint and job.owner is null) then 'done' end as answer
+      from job`
+
+  return {
+    create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
+      ${error} text, ${attempts} integer not null default 0, ${owner} text, ${expiresAt} timestamptz,
+      ${heartbeatAt} timestamptz, ${token} bigint, ${fingerprint} text, ${keptUntil} timestamptz)`,
+
+    'add columns': `alter table ${table} add column if not exists ${fingerprint} text,
+      add column if not exists ${keptUntil} timestamptz`,
+
+    'add index': `create index if not exists ${identifier(`${table.replaceAll('"', '')}_kept_until`)}
+      on ${table} (${keptUntil}) where ${keptUntil} is not null`,
+
+    add: `insert into ${table} (id, ${status}, ${attempts}) values ($1, ${pending}, 0) on conflict do nothing`,
+
+    'add-kept': `insert into ${table} (id, ${status}, ${attempts}, ${fingerprint})
+      values ($1, ${pending}, 0, $2::text) on conflict do nothing`,
+
+    acquire: acquire(seen(outcome), '', ''),
+
+    // A job that begins anew has no outcome. `$6`: for how many milliseconds the result is kept; null: for ever.
+    'acquire-kept': acquire(
+      seenKept,
+      "when fingerprint <> $5::text then 'payload_mismatch'",
+      `, ${result} = case when job.is_over then null else target.${result} end,
+        ${fingerprint} = $5::text,
+        ${keptUntil} = greatest(job.expires_at, ${untilTtl}) + $6::float8 * interval '1 millisecond'`,
+    ),
+
+    refresh: `with ${seen()}, extended as (
         update ${table} as target set ${expiresAt} = greatest(job.expires_at, ${untilTtl}),
           ${heartbeatAt} = job.now
         from job
@@ -79,20 +135,11 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         ${millis('extended.expires_at - job.now')} as remaining
       from job left join extended on true`,
 
-    // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
-    finish: `with ${seen}, written as (
-        update ${table} as target set ${unlocked}, ${result} = $5::text::json, ${error} = $6::text,
-          ${status} = case when $4::text = 'failed' then ${failed} else ${ready} end
-        from job
-        where target.id = job.id and job.owner = $2::text and job.token = $3::bigint
-          and job.expires_at > job.now and not job.finished
-        returning true
-      )
-      select case when exists (select from written)
-          or (job.finished and job.token = $3::bigint and job.owner is null) then 'done' end as answer
-      from job`,
+    finish: finish(''),
 
-    release: `with ${seen}, released as (
+    'finish-kept': finish(`, ${keptUntil} = job.now + $7::float8 * interval '1 millisecond'`),
+
+    release: `with ${seen()}, released as (
         update ${table} as target set ${unlocked} from job where target.id = job.id and job.owner = $2::text
         returning true
       )
@@ -101,5 +148,14 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
     read: `select ${status} as status, case when ${status} in ${final} then 'finished' end as answer,
         ${result}::text as result, ${error} as error, coalesce(${attempts}, 0) as attempts
       from ${table} where id = $1`,
+
+    // `$1` is not used. It needs a type all the same.
+    sweep: `with over as materialized (
+        select id from ${table} where ${keptUntil} <= clock_timestamp()
+          and coalesce(${expiresAt} <= clock_timestamp(), true) limit $2::integer for update skip locked
+      ), deleted as (
+        delete from ${table} as target using over where target.id = over.id returning true
+      )
+      select count(*)::integer as swept from deleted where $1::text is not null`,
   }
 }

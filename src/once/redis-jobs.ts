@@ -4,7 +4,7 @@ import { expectPrefix, type RedisClient, redisDatabase } from '../clients/redis.
 import { redisError } from '../clients/redis-errors.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
-import { ANSWER_FIELDS, SCRIPTS } from './redis-scripts.ts'
+import { ANSWER_FIELDS, type RedisOperation, SCRIPTS } from './redis-scripts.ts'
 import { requestJobs, unexpectedAnswer } from './request-jobs.ts'
 
 export interface RedisJobsOptions {
@@ -36,10 +36,11 @@ export function redisJobs(client: RedisClient, options: RedisJobsOptions = {}): 
   return requestJobs({
     kind: 'redis',
     explain,
+    sweepsItself: true,
     async ask(operation, id, values) {
       try {
         const args = [naming, ...values.map((value) => String(value ?? ''))]
-        const answer = await database.eval(SCRIPTS[operation], [`${prefix}:${id}`], args)
+        const answer = await database.eval(SCRIPTS[operation as RedisOperation], [`${prefix}:${id}`], args)
         if (answer === null) return null
         if (!isAnswer(answer)) throw unexpectedAnswer('redis', answer)
         return Object.fromEntries(ANSWER_FIELDS.map((field, index) => [field, answer[index]]))

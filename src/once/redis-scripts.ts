@@ -38,6 +38,7 @@ local status, owner, expiry = get('status'), get('lockOwner'), get('lockExpiresA
 if owner == '' then owner = false end
 local expiresAt, heartbeatAt = whole(expiry), whole(get('lockHeartbeatAt'))
 local token, attempts = whole(get('lockToken')) or 0, whole(get('attempts')) or 0
+local fingerprint, keptUntil = get('fingerprint'), whole(get('keptUntil'))
 local finished = false
 for _, final in ipairs(statuses.final) do finished = finished or status == final end
 
@@ -47,9 +48,21 @@ local function lockEnd(ttl)
   return expiresAt or (heartbeatAt or now) + ttl
 end
 local function beat() set('lockHeartbeatAt', text(ceil(now))) end
+-- Redis itself deletes a job whose result is no longer kept.
+local function keep(untilMs)
+  set('keptUntil', text(ceil(untilMs)))
+  call('PEXPIREAT', key, text(ceil(untilMs)))
+end
+local function keepFor(from, ms)
+  if ms ~= '' then return keep(from + ms) end
+  call('HDEL', key, fields.keptUntil)
+  call('PERSIST', key)
+end
 local function extend(ends, ttl)
   local extended = text(ceil(max(ends, now + ttl)))
   set('lockExpiresAt', extended)
+  -- Not while it is locked.
+  if keptUntil then call('PEXPIREAT', key, text(max(keptUntil, extended))) end
   beat()
   return extended, string.format('%.17g', max(ends - now, ttl))
 end
@@ -68,18 +81,13 @@ const EXISTING_JOB = `${JOB}
 if not exists then return false end
 `
 
-export const SCRIPTS: Readonly<Record<Operation, string>> = {
-  add: `${JOB}
-if not exists then
-  set('status', statuses.pending)
-  set('attempts', '0')
-end
-return { 'added' }
-`,
-
-  acquire: `${EXISTING_JOB}
+/** `create`: before it decides, it may return, or make the job begin anew. `granted`: after a grant. */
+const acquire = (create: string, granted: string) => `
 local by, ttl, maxAttempts = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-if finished then return { 'already_finished' } end
+${create}
+if finished then
+  return { 'already_finished', false, text(attempts), false, false, status, get('result'), get('error') }
+end
 local ends = lockEnd(ttl)
 if ends > now and owner ~= by then
   -- The first request that sees an unreadable expiry records the time, so that the lock can end.
@@ -97,8 +105,58 @@ if ends <= now then
   set('attempts', text(attempts))
   set('lockOwner', by)
 end
-return { 'granted', text(token), text(attempts), extend(ends, ttl) }
+local extended, remaining = extend(ends, ttl)
+${granted}
+return { 'granted', text(token), text(attempts), extended, remaining }
+`
+
+/** `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the result, the error. */
+const finish = (kept: string) => `${EXISTING_JOB}
+if token ~= tonumber(ARGV[3]) then return { 'lost' } end
+-- Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
+if finished then return { owner and 'lost' or 'done' } end
+if owner ~= ARGV[2] or not expiresAt or expiresAt <= now then return { 'lost' } end
+if ARGV[4] == 'failed' then finish('failed', 'error', ARGV[6]) else finish('ready', 'result', ARGV[5]) end
+${kept}
+return { 'done' }
+`
+
+/** `acquire-kept` adds the job itself, and Redis deletes jobs without a sweep. */
+export type RedisOperation = Exclude<Operation, 'add-kept' | 'sweep'>
+
+export const SCRIPTS: Readonly<Record<RedisOperation, string>> = {
+  add: `${JOB}
+if not exists then
+  set('status', statuses.pending)
+  set('attempts', '0')
+end
+return { 'added' }
 `,
+
+  acquire: `${EXISTING_JOB}${acquire('', '')}`,
+
+  // `ARGV[5]` and `ARGV[6]`: the fingerprint, and for how many milliseconds the result is kept; empty: for ever.
+  'acquire-kept': `${JOB}
+if not exists then
+  set('status', statuses.pending)
+  set('attempts', '0')
+end
+${acquire(
+  `
+if keptUntil and keptUntil <= now and lockEnd(ttl) <= now then
+  finished, owner, attempts, fingerprint = false, false, 0, false
+  unlock()
+  call('HDEL', key, fields.result, fields.error)
+  set('status', statuses.pending)
+end
+if fingerprint and fingerprint ~= ARGV[5] then return { 'payload_mismatch' } end
+keptUntil = nil
+`,
+  `
+set('fingerprint', ARGV[5])
+keepFor(extended, ARGV[6])
+`,
+)}`,
 
   refresh: `${EXISTING_JOB}
 local ttl = tonumber(ARGV[3])
@@ -107,15 +165,9 @@ if finished or owner ~= ARGV[2] or ends <= now then return { 'lost' } end
 return { 'again', false, false, extend(ends, ttl) }
 `,
 
-  // `ARGV[4]` to `ARGV[6]`: `ready` or `failed`, the result, the error.
-  finish: `${EXISTING_JOB}
-if token ~= tonumber(ARGV[3]) then return { 'lost' } end
--- Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
-if finished then return { owner and 'lost' or 'done' } end
-if owner ~= ARGV[2] or not expiresAt or expiresAt <= now then return { 'lost' } end
-if ARGV[4] == 'failed' then finish('failed', 'error', ARGV[6]) else finish('ready', 'result', ARGV[5]) end
-return { 'done' }
-`,
+  finish: finish(''),
+
+  'finish-kept': finish('keepFor(now, ARGV[7])'),
 
   release: `${EXISTING_JOB}
 if owner ~= ARGV[2] then return { 'lost' } end

@@ -1,10 +1,16 @@
-import { expectText, show } from '../base/arguments.ts'
+import { expectText, expectWhole, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { expectFinish, expectId, expectRefresh, expectRequest, notFound } from './job-arguments.ts'
-import type { JOB_STORE_METHODS, JobAnswer, JobStore, LockTime } from './job-store.ts'
+import type { JOB_STORE_METHODS, Job, JobAnswer, JobStore, LockTime } from './job-store.ts'
 import { parseJson } from './stored-values.ts'
 
-export type Operation = (typeof JOB_STORE_METHODS)[number]
+/** Those with `-kept` are for results that are kept. */
+export type Operation =
+  | (typeof JOB_STORE_METHODS)[number]
+  | 'acquire-kept'
+  | 'add-kept'
+  | 'finish-kept'
+  | 'sweep'
 
 /** The answer to an operation. Numbers may be texts. */
 export interface AnswerRow {
@@ -19,17 +25,21 @@ export interface AnswerRow {
   /** JSON. */
   readonly result?: unknown
   readonly error?: unknown
+  /** How many were deleted. */
+  readonly swept?: unknown
 }
 
 /** A backend that decides by the rules itself, with one request for each operation. */
 export interface JobRequests extends Pick<JobStore, 'kind' | 'explain' | 'allow'> {
   /** `null`: the job does not exist. Rejects with a `LeaseError`. */
   ask(operation: Operation, id: string, values: readonly RequestValue[]): Promise<AnswerRow | null>
+  /** The backend deletes jobs by itself. */
+  readonly sweepsItself?: boolean
 }
 
 export type RequestValue = string | number | null
 
-export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
+export function requestJobs({ ask, sweepsItself = false, ...backend }: JobRequests): JobStore {
   return {
     ...backend,
     async add(id) {
@@ -37,21 +47,32 @@ export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
       await ask('add', id, [])
     },
     async acquire(id, owner, ttlMs, options) {
-      const { maxAttempts = null } = expectRequest(id, owner, ttlMs, options)
-      return answerOf(await existing('acquire', id, [owner, ttlMs, maxAttempts]))
+      const { maxAttempts = null, create } = expectRequest(id, owner, ttlMs, options)
+      if (!create) return answerOf(id, await existing('acquire', id, [owner, ttlMs, maxAttempts]))
+      const { fingerprint, keepMs } = create
+      const values = [owner, ttlMs, maxAttempts, fingerprint, keepMs === Infinity ? null : keepMs]
+      const row = await ask('acquire-kept', id, values)
+      if (row) return answerOf(id, row)
+      await ask('add-kept', id, [fingerprint])
+      return answerOf(id, await existing('acquire-kept', id, values))
     },
     async refresh(id, owner, ttlMs) {
       expectRefresh(id, owner, ttlMs)
       const row = await existing('refresh', id, [owner, ttlMs])
       return row.expires == null ? null : timeOf(row)
     },
-    async finish(id, holder, outcome) {
-      expectFinish(id, holder, outcome)
+    async finish(id, holder, outcome, keepMs) {
+      expectFinish(id, holder, outcome, keepMs)
       const values =
         'error' in outcome
           ? ['failed', null, outcome.error]
           : ['ready', JSON.stringify(outcome.result ?? null), null]
-      return (await existing('finish', id, [holder.owner, holder.token, ...values])).answer === 'done'
+      const finished = [holder.owner, holder.token, ...values]
+      const row =
+        keepMs === undefined
+          ? await existing('finish', id, finished)
+          : await existing('finish-kept', id, [...finished, keepMs === Infinity ? null : keepMs])
+      return row.answer === 'done'
     },
     async release(id, owner) {
       expectId(id)
@@ -61,17 +82,26 @@ export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
     async read(id) {
       expectId(id)
       const row = await ask('read', id, [])
-      if (!row) return null
-      const { answer, status, result, error } = row
-      return {
-        id,
-        status: typeof status === 'string' ? status : null,
-        finished: answer === 'finished',
-        result: parseJson(result),
-        error: typeof error === 'string' ? error : null,
-        attempts: numberIn(row, 'attempts'),
-      }
+      return row && jobOf(id, row, row.answer === 'finished')
     },
+    ...(!sweepsItself && {
+      async sweep(limit: number) {
+        expectWhole('limit', limit, 1)
+        return numberIn((await ask('sweep', '', [limit])) ?? {}, 'swept')
+      },
+    }),
+  }
+
+  function jobOf(id: string, row: AnswerRow, finished: boolean): Job {
+    const { status, result, error } = row
+    return {
+      id,
+      status: typeof status === 'string' ? status : null,
+      finished,
+      result: parseJson(result),
+      error: typeof error === 'string' ? error : null,
+      attempts: numberIn(row, 'attempts'),
+    }
   }
 
   async function existing(
@@ -84,11 +114,13 @@ export function requestJobs({ ask, ...backend }: JobRequests): JobStore {
     return row
   }
 
-  function answerOf(row: AnswerRow): JobAnswer {
+  function answerOf(id: string, row: AnswerRow): JobAnswer {
     const { answer } = row
     switch (answer) {
       case 'already_finished':
+        return { acquired: false, reason: answer, job: jobOf(id, row, true) }
       case 'too_many_attempts':
+      case 'payload_mismatch':
         return { acquired: false, reason: answer }
       case 'locked':
         return { acquired: false, reason: answer, remaining: numberIn(row, 'remaining') }

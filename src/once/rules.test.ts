@@ -10,7 +10,16 @@ import {
   type LockedJob,
 } from './rules.ts'
 
-const NEW: LockedJob = { finished: false, owner: null, expiresAt: null, updatedAt: 0, token: 0, attempts: 0 }
+const NEW: LockedJob = {
+  finished: false,
+  owner: null,
+  expiresAt: null,
+  updatedAt: 0,
+  token: 0,
+  fingerprint: null,
+  keptUntil: null,
+  attempts: 0,
+}
 const request = { owner: 'a', ttlMs: 100 }
 const held = { ...NEW, owner: 'b', token: 7, attempts: 1 }
 

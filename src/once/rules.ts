@@ -5,10 +5,11 @@
  *     waiting → locked → finished
  *        ↑________|  released, or expired
  *
- * A job with a final status is never locked again. A lock is live while the store's clock is before its expiry. Only
+ * A job with a final status is never locked again, unless its result was to be kept for a time that is over. A lock is
+ * live while the store's clock is before its expiry. Only
  * a live lock can be extended, and only its holder, with the token of the grant, can finish the job.
  */
-import type { JobAnswer, JobHolder, LockTime, Outcome } from './job-store.ts'
+import type { JobAnswer, JobHolder, KeptResult, LockTime, Outcome } from './job-store.ts'
 
 export interface LockedJob {
   readonly finished: boolean
@@ -21,6 +22,10 @@ export interface LockedJob {
   /** The token of the latest grant; 0 before the first. */
   readonly token: number
   readonly attempts: number
+  /** `null`: the job was not made to keep its result. */
+  readonly fingerprint: string | null
+  /** When the job may be deleted; `null`: never. */
+  readonly keptUntil: number | null
 }
 
 /** What is to be written. Missing fields stay as they are. */
@@ -30,7 +35,10 @@ export interface Change {
   readonly heartbeatAt?: number | null
   readonly token?: number
   readonly attempts?: number
-  readonly outcome?: Outcome
+  /** `null`: the job begins anew, without an outcome. */
+  readonly outcome?: Outcome | null
+  readonly fingerprint?: string
+  readonly keptUntil?: number | null
 }
 
 export interface Decision<T> {
@@ -44,10 +52,25 @@ export interface LockRequest {
   readonly owner: string
   readonly ttlMs: number
   readonly maxAttempts?: number | undefined
+  readonly create?: KeptResult | undefined
 }
 
 /** `now`: milliseconds of the store's clock, with their fraction. */
 export function decideAcquire(job: LockedJob, request: LockRequest, now: number): Decision<JobAnswer> {
+  const { create } = request
+  if (!create) return decideLock(job, request, now)
+  const isOver = job.keptUntil !== null && job.keptUntil <= now && remainingOf(job, request.ttlMs, now) <= 0
+  if (!isOver && job.fingerprint !== null && job.fingerprint !== create.fingerprint)
+    return { answer: { acquired: false, reason: 'payload_mismatch' } }
+  const begun = isOver ? { ...job, finished: false, owner: null, attempts: 0 } : job
+  const { answer, change } = decideLock(begun, request, now)
+  if (!answer.acquired) return { answer, ...(change && { change }) }
+  const { fingerprint, keepMs } = create
+  const keptUntil = keptUntilOf(answer.expiresAt, keepMs)
+  return { answer, change: { ...change, fingerprint, keptUntil, ...(isOver && { outcome: null }) } }
+}
+
+function decideLock(job: LockedJob, request: LockRequest, now: number): Decision<JobAnswer> {
   const { owner, ttlMs, maxAttempts = Infinity } = request
   if (job.finished) return { answer: { acquired: false, reason: 'already_finished' } }
   const remaining = remainingOf(job, ttlMs, now)
@@ -93,16 +116,23 @@ export function decideFinish(
   holder: JobHolder,
   outcome: Outcome,
   now: number,
+  keepMs?: number,
 ): Decision<boolean> {
   if (job.token !== holder.token) return { answer: false }
   // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
   if (job.finished) return { answer: job.owner === null }
   const live = job.owner === holder.owner && job.expiresAt !== null && job.expiresAt > now
-  return live ? { answer: true, change: { ...UNLOCKED, outcome } } : { answer: false }
+  if (!live) return { answer: false }
+  const kept = keepMs === undefined ? {} : { keptUntil: keptUntilOf(now, keepMs) }
+  return { answer: true, change: { ...UNLOCKED, outcome, ...kept } }
 }
 
 export function decideRelease(job: LockedJob, owner: string): Decision<boolean> {
   return job.owner === owner ? { answer: true, change: UNLOCKED } : { answer: false }
+}
+
+function keptUntilOf(from: number, keepMs: number): number | null {
+  return keepMs === Infinity ? null : from + keepMs
 }
 
 /** Postgres and Redis write the same text. */

@@ -1,15 +1,15 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
-import { expectFunction, expectOptions, expectSignal } from '../base/arguments.ts'
+import { expectBoolean, expectOptions, expectSignal } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
 import { backoffMs, pauseUntilAborted } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
 import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
-import { expectAttempts, expectId } from './job-arguments.ts'
+import { expectAttempts } from './job-arguments.ts'
 import { jobLock, type OnWarning, releaseOrWarn } from './job-lock.ts'
-import type { JobStore, Outcome, SkipReason } from './job-store.ts'
+import type { Job, JobRefusal, JobStore, KeptResult, Outcome, SkipReason } from './job-store.ts'
 
 /** Shared by all runs of one `once`. */
 export interface RunContext {
@@ -35,6 +35,8 @@ export interface RunOptions {
   readonly callTimeout?: Duration | undefined
   /** After this many attempts that did not finish, the job is finished as failed. Default: no limit. */
   readonly maxAttempts?: number | undefined
+  /** Adds the job first, if it does not exist. Default false: a job that does not exist is `not-found`. */
+  readonly add?: boolean | undefined
   /** Asks the work to stop. If the work then throws, the job is left for another run. */
   readonly signal?: AbortSignal | undefined
 }
@@ -54,7 +56,8 @@ export type Work<T> = (job: RunningJob) => T | PromiseLike<T>
 
 export type RunResult<T> =
   | { readonly ran: true; readonly result: T }
-  | { readonly ran: false; readonly reason: SkipReason }
+  /** `job`: as it is stored, with its result or error; `null` if it could not be read. */
+  | { readonly ran: false; readonly reason: SkipReason; readonly job: Job | null }
 
 const TTL_MS = 300_000
 const MAX_ERROR_LENGTH = 10_000
@@ -66,51 +69,71 @@ export interface CheckedRunOptions extends RunOptions {
   readonly callTimeout: number | undefined
 }
 
-export function checkRunOptions(options: RunOptions): CheckedRunOptions {
-  expectOptions(options, { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1, callTimeout: 1 })
-  const { maxAttempts, signal, callTimeout } = options
+/** `others`: more names of options that are allowed, and not checked here. */
+export function checkRunOptions(options: RunOptions, others: Record<string, 1> = {}): CheckedRunOptions {
+  const known = { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1, callTimeout: 1, add: 1 } as const
+  expectOptions(options, { ...known, ...others })
+  const { maxAttempts, signal, callTimeout, add = false } = options
   const ttl = expectTtl(options.ttl ?? TTL_MS)
   const heartbeat = options.heartbeat ?? Math.floor(ttl * 0.3)
   expectAttempts(maxAttempts)
   if (signal !== undefined) expectSignal('signal', signal)
+  expectBoolean('add', add)
   return {
     ttl,
     heartbeat: heartbeat === false ? false : expectHeartbeat(heartbeat, ttl),
     callTimeout: callTimeout === undefined ? undefined : expectDuration('callTimeout', callTimeout, 1),
     maxAttempts,
     signal,
+    add,
   }
 }
+
+/** How a run of `once.result` differs from one of `once.run`. */
+export interface ResultTerms {
+  readonly create: KeptResult
+  /** An error of the work is the outcome of the job. Otherwise the job is left for another run. */
+  readonly keepsFailures: boolean
+}
+
+/** What became of a run. `json`: the result as it is stored. */
+export type Ended<T> =
+  | { readonly ran: true; readonly result: T; readonly json: JsonValue }
+  | { readonly ran: false; readonly refusal: JobRefusal }
 
 export async function runJob<T>(
   context: RunContext,
   id: string,
   work: Work<T>,
-  options: RunOptions,
-): Promise<RunResult<T>> {
+  options: CheckedRunOptions,
+  terms?: ResultTerms,
+): Promise<Ended<T>> {
   const { jobs, clock, worker, onEvent, onWarning, closing, track } = context
-  expectId(id)
-  expectFunction('work', work)
-  const { ttl, heartbeat, maxAttempts, signal, callTimeout = context.callTimeout } = checkRunOptions(options)
+  const { ttl, heartbeat, maxAttempts, signal, add, callTimeout = context.callTimeout } = options
   jobs.allow?.(callTimeout)
-  const lock = jobLock(jobs, id, { worker, maxAttempts })
+  const lock = jobLock(jobs, id, { worker, maxAttempts, create: terms?.create })
   const leases = createLeases(lock.store, { clock, ttl, heartbeat, callTimeout, onEvent })
   const stop = new AbortController()
   // Not `AbortSignal.any`, which would leave a trace of each run in a signal that outlives it.
   const follow = (source?: AbortSignal) => onAbort(source, () => stop.abort(source?.reason))
   const unfollow = [follow(closing), follow(signal)]
   try {
+    if (add) await ask(jobs.add(id))
     const lease = await acquire()
-    if (!lease) return { ran: false, reason: lock.refusal?.reason ?? 'locked' }
+    if (!lease) return { ran: false, refusal: lock.refusal ?? { acquired: false, reason: 'locked' } }
     try {
       follow(lease.signal)
-      return { ran: true, result: await runLocked(lease) }
+      return { ran: true, ...(await runLocked(lease)) }
     } finally {
       await releaseOrWarn(() => lease.release(), `job ${id}`, onWarning)
     }
   } finally {
     for (const end of unfollow) end()
     track(leases.close())
+  }
+
+  function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    return answerOfJobs({ jobs, clock, callTimeout }, answer, stop.signal, id)
   }
 
   async function acquire(): Promise<Lease | null> {
@@ -122,7 +145,7 @@ export async function runJob<T>(
     }
   }
 
-  async function runLocked(lease: Lease): Promise<T> {
+  async function runLocked(lease: Lease): Promise<{ result: T; json: JsonValue }> {
     const attempt = lock.grant?.attempt ?? 1
     let result: T
     let json: JsonValue
@@ -132,7 +155,8 @@ export async function runJob<T>(
     } catch (error) {
       if (!lease.held) throw lost(error)
       // A worker that was asked to stop leaves the job to another one. That is not a failure of the job.
-      if (!isRetryable(error) && !stop.signal.aborted) await finish(lease, { error: textOf(error) }, error)
+      const isFailure = !isRetryable(error) && !stop.signal.aborted && terms?.keepsFailures !== false
+      if (isFailure) await finish(lease, { error: textOf(error) }, error)
       throw error
     }
     try {
@@ -142,7 +166,7 @@ export async function runJob<T>(
       if ((error as LeaseError).code === 'store-failed') await finish(lease, { error: textOf(error) }, error)
       throw error
     }
-    return result
+    return { result, json }
   }
 
   /** Retries until the outcome is written or the lock is lost. Heartbeats continue meanwhile. */

@@ -13,8 +13,17 @@ import {
 import { fileCheck } from '../clients/sqlite-file.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import { COLUMNS, fieldsOf, type JobFields, type JobStatuses, quoted, statusesOf } from './naming.ts'
-import { parseJson, parseTime } from './stored-values.ts'
+import {
+  COLUMNS,
+  fieldsOf,
+  type JobFields,
+  type JobStatuses,
+  KEPT_FIELDS,
+  quoted,
+  statusesOf,
+  withoutKept,
+} from './naming.ts'
+import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
 export interface SqliteJobsOptions {
   /** Created if it does not exist. Default `analyses`. */
@@ -39,9 +48,12 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
   expectText('table', table)
   const columns = fieldsOf('columns', COLUMNS, options.columns)
   const tableName = identifier(table)
+  const keptIndex = `create index if not exists ${identifier(`${table}_kept_until`)}
+    on ${tableName} (${identifier(columns.keptUntil)}) where ${identifier(columns.keptUntil)} is not null`
   const statements = new Map<string, SqliteStatement>()
   /** `undefined`: the table may not exist yet. */
   let expectFile: (() => void) | undefined
+  let readColumns = Object.values(withoutKept(columns))
 
   const documents: JobDocuments = {
     kind: 'sqlite',
@@ -60,6 +72,25 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
           return answer
         }),
       ),
+    addKeptFields: () =>
+      run(() => {
+        inTransaction(database, () => {
+          const found = statement('select name from pragma_table_info(?)').all(table) as { name: string }[]
+          for (const field of KEPT_FIELDS)
+            if (!found.some(({ name }) => name === columns[field]))
+              database.exec(`alter table ${tableName} add column ${identifier(columns[field])} text`)
+          database.exec(keptIndex)
+        })
+        readColumns = Object.values(columns)
+      }),
+    sweep: (limit) =>
+      run(() => {
+        const { keptUntil, lockExpiresAt } = quoted(columns)
+        const sql = `delete from ${tableName} where id in (select id from ${tableName}
+          where ${keptUntil} <= ?1 and coalesce(${lockExpiresAt} <= ?1, true) limit ?2)`
+        const { changes } = statement(sql).run(formatTime(clock.now()), limit) as { changes: number | bigint }
+        return Number(changes)
+      }),
   }
   return documentJobs(documents, columns, statusesOf(options.statuses))
 
@@ -72,17 +103,18 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
   }
 
   function createTable(): () => void {
-    const { status, result, error, attempts, lockOwner, lockExpiresAt, lockHeartbeatAt, lockToken } =
-      quoted(columns)
+    const names = quoted(columns)
+    const { status, result, error, attempts, lockOwner, lockExpiresAt, lockHeartbeatAt, lockToken } = names
     database.exec(`create table if not exists ${tableName} (id text primary key not null, ${status} text,
       ${result} text, ${error} text, ${attempts} integer not null default 0, ${lockOwner} text,
-      ${lockExpiresAt} text, ${lockHeartbeatAt} text, ${lockToken} integer) strict, without rowid`)
+      ${lockExpiresAt} text, ${lockHeartbeatAt} text, ${lockToken} integer, ${names.fingerprint} text,
+      ${names.keptUntil} text) strict, without rowid`)
     return fileCheck(database)
   }
 
   function documentOf(id: string): JobDocument | null {
     // Only these, because another column may have an integer that a number cannot hold.
-    const names = Object.values(columns).map(identifier).join(', ')
+    const names = readColumns.map(identifier).join(', ')
     const row = statement(`select ${names} from ${tableName} where id = ?`).get(id) as
       | Record<string, unknown>
       | undefined

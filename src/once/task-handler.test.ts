@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import { FakeClock } from '../testing/index.ts'
 import type { JobStore } from './job-store.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 
 const handler = (options: Partial<TaskHandlerOptions> = {}) =>
-  createTaskHandler(once, { work: () => 'done', ...options })
+  createTaskHandler(once, { work: () => 'done', authorize: 'everyone', ...options })
 const deliver = (body: unknown = { analysisId: '42' }, init: RequestInit = {}) =>
   new Request(URL, { method: 'POST', body: JSON.stringify(body), ...init })
 const answer = async (response: Response) => ({ status: response.status, body: await response.json() })
@@ -172,6 +172,21 @@ describe('a request that is not a delivery', () => {
     expect((await handler({ authorize })(allowed)).status).toBe(200)
   })
 
+  it('may come from everyone without authorize, which is said when the handler is created', async () => {
+    const emitted = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    onTestFinished(() => emitted.mockRestore())
+    handler({ authorize: () => true })
+    handler({ authorize: 'everyone' })
+    expect(emitted).not.toHaveBeenCalled()
+    const open = handler({ authorize: undefined })
+    expect(emitted).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('every request may start work; give it authorize'),
+      'HoldfastWarning',
+    )
+    expect((await open(deliver())).status).toBe(200)
+    expect(emitted).toHaveBeenCalledOnce()
+  })
+
   it('starts no work if authorize itself fails', async () => {
     const work = vi.fn()
     const authorize = () => Promise.reject(new Error('secret detail'))
@@ -228,6 +243,7 @@ describe('invalid options of a handler', () => {
     ['onLocked', 'ask'],
     ['work', null],
     ['authorize', 5],
+    ['authorize', 'nobody'],
     ['onError', 'log'],
     ['path', 5],
     ['path', 'internal/tasks'],

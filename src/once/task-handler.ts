@@ -9,6 +9,7 @@ import {
 import { type Duration, expectDuration, unitQuestion } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
+import { warn } from '../base/warn.ts'
 import { expectId } from './job-arguments.ts'
 import type { Once } from './once.ts'
 import { checkRunOptions, type RunOptions, type Work } from './run.ts'
@@ -26,10 +27,10 @@ export interface TaskHandlerOptions
   /** The job itself, and what the queue says about its delivery. */
   readonly work: (job: Parameters<Work<unknown>>[0] & { readonly delivery: Delivery }) => unknown
   /**
-   * Whether this request may start work, for example by its OIDC token: see `oidcAuthorize`. Default: every request
-   * may.
+   * Whether this request may start work, for example by its OIDC token: see `oidcAuthorize`. `'everyone'`: every
+   * request may, because something else keeps strangers out. Default: every request may, with a `HoldfastWarning`.
    */
-  readonly authorize?: ((request: Request) => boolean | PromiseLike<boolean>) | undefined
+  readonly authorize?: ((request: Request) => boolean | PromiseLike<boolean>) | 'everyone' | undefined
   /**
    * `retry`: 503, so that the queue delivers again and another worker runs the job if its holder dies. `ack`: 200, and
    * the queue forgets the job. Default `retry`.
@@ -50,6 +51,8 @@ export interface TaskHandlerOptions
 
 export type TaskHandler = (request: Request) => Promise<Response>
 
+const NO_AUTHORIZE =
+  "createTaskHandler: every request may start work; give it authorize, such as oidcAuthorize, or authorize: 'everyone' if nobody else can reach it"
 const MAX_BODY_BYTES = 16_384
 
 /**
@@ -57,7 +60,8 @@ const MAX_BODY_BYTES = 16_384
  * the job is finished, successful or not, and 503 with `Retry-After` if the queue should deliver it again.
  *
  * @example
- * const handle = createTaskHandler(once, { work: ({ id, signal }) => analyse(id, signal) })
+ * const authorize = oidcAuthorize({ verify, audience, email })
+ * const handle = createTaskHandler(once, { work: ({ id, signal }) => analyse(id, signal), authorize })
  * Deno.serve(handle)
  */
 export function createTaskHandler(once: Once, options: TaskHandlerOptions): TaskHandler {
@@ -78,7 +82,8 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
   const { work, authorize, onLocked = 'retry', onError, path = '/internal/tasks/analysis' } = options
   const { ttl, heartbeat, callTimeout, maxAttempts, lockedStatus = 503 } = options
   expectFunction('work', work)
-  if (authorize !== undefined) expectFunction('authorize', authorize)
+  if (authorize !== undefined && authorize !== 'everyone' && typeof authorize !== 'function')
+    refuse('authorize', "a function or 'everyone'", authorize)
   if (onError !== undefined) expectFunction('onError', onError)
   if (typeof path !== 'string' || path[0] !== '/') refuse('path', 'a path that begins with /', path)
   expectOneOf('onLocked', onLocked, ['retry', 'ack'])
@@ -87,13 +92,14 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     refuse('lockedStatus', 'nothing with onLocked ack, which answers 200', lockedStatus)
   const retryAfter = String(secondsOf(options.retryAfter ?? '30s'))
   const runOptions = checkRunOptions({ ttl, heartbeat, callTimeout, maxAttempts })
+  if (authorize === undefined) warn(NO_AUTHORIZE)
 
   return async (request) => {
     if (!hasMethods(request, 'text')) refuse('request', 'a Request of the fetch API', request)
     if (new URL(request.url).pathname !== path) return failure(404, 'not_found')
     if (request.method !== 'POST') return failure(405, 'method_not_allowed', { Allow: 'POST' })
     try {
-      if (authorize && !(await authorize(request))) return failure(403, 'forbidden')
+      if (typeof authorize === 'function' && !(await authorize(request))) return failure(403, 'forbidden')
     } catch (error) {
       notify(onError, error, '')
       return later('unavailable')

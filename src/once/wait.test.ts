@@ -40,7 +40,7 @@ describe('a wait for a job', () => {
   it('a short wait ends with the first answer of a slow store', async () => {
     const once = createOnce(jobs, { clock })
     delay = 800
-    expect(await outcomeAfter(801, once.wait('job', { timeout: 10 }))).toMatchObject({ code: 'lease-held' })
+    expect(await outcomeAfter(801, once.wait('job', { timeout: 10 }))).toMatchObject({ code: 'not-finished' })
   })
 
   it.each([
@@ -62,6 +62,6 @@ describe('a wait for a job', () => {
     const waiting = once.wait('job', { timeout: 2000 })
     expect(await outcomeAfter(100, waiting)).toBe('still waiting')
     delay = Infinity
-    expect(await outcomeAfter(1901, waiting)).toMatchObject({ code: 'lease-held' })
+    expect(await outcomeAfter(1901, waiting)).toMatchObject({ code: 'not-finished' })
   })
 })

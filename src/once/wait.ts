@@ -10,7 +10,7 @@ import type { Job } from './job-store.ts'
 import { answerOfJobs, type RunContext } from './run.ts'
 
 /** A push may be lost, so a waiter reads the job again after this long in any case. */
-const POLL_BEHIND_PUSH_MS = 5000
+export const POLL_BEHIND_PUSH_MS = 5000
 
 export interface WaitOptions {
   /** How long to wait; 0 reads once, `Infinity` never gives up. The first read has at least a second. Default 60 s. */
@@ -50,9 +50,11 @@ export async function waitForJob(
       const pauseMs = unwatch && job ? POLL_BEHIND_PUSH_MS : backoffMs(clock, tries)
       await wakeSignal.sleep(Math.min(pauseMs, left()), stop.signal)
       if (left() === 0)
-        throw new LeaseError('lease-held', `job ${id} did not finish within ${timeoutMs} ms`, {
-          resource: id,
-        })
+        throw new LeaseError(
+          'not-finished',
+          `job ${id} did not finish within ${timeoutMs} ms: ${progressOf(job)}`,
+          { resource: id },
+        )
     }
   } finally {
     unwatch?.()
@@ -78,4 +80,11 @@ export async function waitForJob(
     const rest = timeoutMs - (clock.monotonic() - started)
     return rest < 1 ? 0 : rest
   }
+}
+
+function progressOf(job: Job | undefined): string {
+  if (!job) return 'the store did not answer the last read'
+  const { attempts, status } = job
+  if (attempts === 0) return 'no worker has started it'
+  return `started ${attempts} ${attempts === 1 ? 'time' : 'times'}, status ${status}`
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 import { LeaseError } from '../core/index.ts'
-import type { WebLocks } from '../stores/browser/index.ts'
+import type { WebLocks } from '../stores/browser/platform.ts'
 import { createProjectLocks, type LockError } from './index.ts'
 
 afterEach(() => {
@@ -27,7 +27,8 @@ describe('acquireProjectLock', () => {
     const start = clock.now()
     const error = await finished(caught(locks.acquireProjectLock()))
     expect(error).toMatchObject({ code: 'lock-unavailable', retryable: false })
-    expect(error?.cause).toMatchObject({ code: 'lock-timeout', retryable: true })
+    const message = 'another tab holds the autosave lock'
+    expect(error).toMatchObject({ message, cause: { code: 'lock-timeout', retryable: true, message } })
     const attempts = events.filter((event) => event.type === 'lock:attempt')
     expect(attempts.map(({ at, retry }) => [retry, at - start])).toEqual([
       [0, 0],
@@ -119,7 +120,11 @@ describe('acquireProjectLock', () => {
     vi.stubGlobal('crypto', { getRandomValues: (array: Uint32Array) => array.fill(7) })
     vi.stubGlobal('navigator', {})
     const error = await finished(caught(createProjectLocks({ clock }).acquireProjectLock()))
-    expect(error).toMatchObject({ name: 'LockError', code: 'web-lock-unsupported' })
+    expect(error).toMatchObject({
+      name: 'LockError',
+      code: 'web-lock-unsupported',
+      message: 'this page has no private directory (OPFS): load it over HTTPS or from localhost',
+    })
     expect(error).toBeInstanceOf(LeaseError)
   })
 
@@ -245,7 +250,9 @@ describe('an existing .lock', () => {
     files.put('project/.lock', text)
     const changedAt = clock.now()
     const { locks, events, emitted } = openTab({ locks: null })
-    await finished(caught(locks.acquireProjectLock()))
+    expect(await finished(caught(locks.acquireProjectLock()))).toMatchObject({
+      message: 'project/.lock cannot be read, and counts as held until 30 s after its last change',
+    })
     expect(emitted()).not.toContain('acquired')
     const lease = await finished(locks.acquireProjectLock({ retry: { maxAttempts: 100 } }))
     expect(lease.acquiredAt).toBeGreaterThanOrEqual(changedAt + 30_000)

@@ -2,15 +2,22 @@
  * Acquires a project lease: as a Web Lock, or through `project/.lock` if the browser refuses Web Locks. Every attempt
  * is one acquisition of the core. While another tab holds the lock, each attempt is followed by a pause.
  */
-import { type Checks, checkEach, expectBoolean, expectOneOf, expectSignal } from '../base/arguments.ts'
+import {
+  type Checks,
+  checkEach,
+  expectBoolean,
+  expectFunction,
+  expectOneOf,
+  expectSignal,
+} from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
-import type { LeaseError, LockErrorCode } from '../base/errors.ts'
+import { asLeaseError, type LeaseError, type LockErrorCode } from '../base/errors.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
+import { nameOf } from '../clients/browser-errors.ts'
 import type { Manager } from '../core/manager.ts'
-import { nameOf } from '../stores/browser/index.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError } from './errors.ts'
-import { SCOPES } from './lock-file.ts'
+import { SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
 import { checkRetry, DEFAULT_RETRY, delayAfter } from './retry-policy.ts'
 import type {
   AcquireProjectLockOptions,
@@ -26,6 +33,7 @@ export interface AcquireRequest {
   readonly retry: RetryPolicyConfig
   readonly standby: boolean
   readonly steal: boolean
+  readonly onWaiting?: () => void
 }
 
 const CHECKS: Checks<AcquireProjectLockOptions> = {
@@ -34,6 +42,7 @@ const CHECKS: Checks<AcquireProjectLockOptions> = {
   retry: (_, value) => checkRetry(value),
   standby: expectBoolean,
   steal: expectBoolean,
+  onWaiting: expectFunction,
 }
 
 export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
@@ -50,7 +59,8 @@ export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): Ac
 export interface Backends {
   readonly clock: Clock
   readonly web: Manager
-  readonly fallback: Manager
+  /** Loads what the fallback needs, if it is not loaded yet. */
+  readonly fallback: () => Promise<Manager>
 }
 
 /** Resolves when the claim is granted. With `standby` it waits in the queue without a time limit. */
@@ -72,12 +82,14 @@ export async function acquireClaim(
     const started = clock.monotonic()
     let failure: Failure
     try {
-      const lease = await backends[backend].acquire(scope, options)
+      const manager = backend === 'web' ? backends.web : await backends.fallback()
+      const lease = await manager.acquire(scope, options)
       return claim.onGranted(lease, attempt, clock.monotonic() - started)
     } catch (error) {
       signal.throwIfAborted()
-      failure = explain(error as LeaseError, backend === 'web')
+      failure = explain(asLeaseError(error), scope, backend === 'web')
     }
+    claim.onWaiting()
     const { cause, reason, finalCode } = failure
     if (finalCode && backend === 'web') {
       claim.switchToFallback()
@@ -105,16 +117,22 @@ interface Failure {
 /** Names of the errors that a browser throws if it refuses or lacks the API. */
 const UNSUPPORTED: readonly unknown[] = ['SecurityError', 'NotSupportedError', 'TypeError']
 
-function explain(cause: LeaseError, isWeb: boolean): Failure {
-  const { code, message } = cause
+function explain(cause: LeaseError, scope: LockScope, isWeb: boolean): Failure {
+  const { code } = cause
   if (code === 'closed') throw cause
   if (code === 'lease-held') {
     const heldCode = isWeb ? 'lock-timeout' : 'fallback-conflict'
-    return { cause: new LockError(heldCode, message, true, cause), reason: 'contended' }
+    return { cause: new LockError(heldCode, whoHolds(cause, scope), true, cause), reason: 'contended' }
   }
   const reason = isWeb ? 'unavailable' : 'transient-error'
   const name = nameOf(cause.cause)
   const isDenied = !isWeb && name === 'NotAllowedError'
   const refusal = isDenied ? 'lock-unavailable' : undefined
   return { cause, reason, finalCode: UNSUPPORTED.includes(name) ? 'web-lock-unsupported' : refusal }
+}
+
+function whoHolds({ holders = [] }: LeaseError, scope: LockScope): string {
+  return holders[0]?.owner === UNREADABLE
+    ? `project/.lock cannot be read, and counts as held until ${TTL_MS / 1000} s after its last change`
+    : `another tab holds the ${scope} lock`
 }

@@ -7,12 +7,13 @@
  */
 import { orAborted } from '../base/abort.ts'
 import { type LeaseError, messageOf } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
+import { nameOf } from '../clients/browser-errors.ts'
 import type { LeaseEvent, LossReason } from '../core/index.ts'
 import type { Keeper } from '../core/manager.ts'
-import { nameOf } from '../stores/browser/index.ts'
 import { LockError, notHeld } from './errors.ts'
 import type { EventFields, EventName, LockEvents } from './events.ts'
-import { UNREADABLE } from './lock-file.ts'
+import { UNREADABLE } from './project-lease.ts'
 import { delayAfter } from './retry-policy.ts'
 import type {
   AcquireProjectLockOptions,
@@ -39,7 +40,7 @@ export type Claim = ReturnType<typeof createClaim>
 export function createClaim(
   requested: ProjectLockLease,
   events: LockEvents,
-  { standby, steal }: Pick<AcquireProjectLockOptions, 'standby' | 'steal'> = {},
+  { standby, steal, onWaiting }: Pick<AcquireProjectLockOptions, 'standby' | 'steal' | 'onWaiting'> = {},
 ) {
   const { id, scope } = requested
   let backend = requested.backend
@@ -64,6 +65,7 @@ export function createClaim(
     id,
     /** Whether the lock is taken from the tab that holds it. */
     steal,
+    onWaiting: () => notify(onWaiting),
     isHeld,
     isGranted: () => !!lease,
     /** Why the lease was lost; `undefined`: it was not. */
@@ -148,6 +150,7 @@ export function createClaim(
 
   function onLeaseEvent(event: LeaseEvent): void {
     if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
+    else if (event.type === 'waiting') notify(onWaiting)
     else if (event.type === 'renewed') onRenewed()
     else if (event.type === 'warning') emitWarning('heartbeat-delayed', `${Math.round(event.left)} ms left`)
     else if (event.type === 'lost') onLost(event.reason)

@@ -100,11 +100,14 @@ describe('the default instance', () => {
     project.projectLockEvents.subscribe(({ type }) => emitted.push(type))
     project.subscribeLockEvents(({ type }) => emitted.push(type))
     const held = await project.withProjectLock(async (lease) => [
-      (await tab.query()).held,
+      (await tab.query()).held?.[0],
       project.holdsProjectLock(lease),
       project.projectLockSignal(lease).aborted,
     ])
-    expect(held).toEqual([[{ name: 'imgponic:project:autosave', mode: 'exclusive' }], true, false])
+    expect(held).toEqual([
+      expect.objectContaining({ name: 'imgponic:project:autosave', mode: 'exclusive' }),
+      ...[true, false],
+    ])
     expect(emitted.filter((type) => type === 'lock:acquired').length).toBe(2)
     const lease = await project.acquireProjectLock({ scope: 'history' })
     expect(await project.renewProjectLock(lease)).toEqual(lease)

@@ -4,14 +4,26 @@
  * token. Nobody releases a project lease by its token.
  */
 import type { Clock } from '../base/clock.ts'
-import { LeaseError, messageOf } from '../base/errors.ts'
-import { randomId } from '../base/random-id.ts'
+import type { privateDirectory } from '../base/private-directory-browser.ts'
+import type { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Answer, HoldingStore, Released, Renewal } from '../core/index.ts'
-import { type DirectorySource, gatedFile } from '../stores/browser/index.ts'
+import { type GatedFileTools, gatedFile } from '../stores/browser/gated-file.ts'
+import type { DirectorySource } from '../stores/browser/platform.ts'
 import type { Claim } from './claim.ts'
-import { describe, isLive, type LockRecord, readRecords, TTL_MS } from './lock-file.ts'
+import { isLive, type LockRecord, readRecords } from './lock-file.ts'
+import type { describe, SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
 import type { LockScope } from './types.ts'
+
+/** It imports nothing, because the project lock loads it on demand: see Pages in ARCHITECTURE. */
+export interface LockFileTools extends GatedFileTools {
+  readonly SCOPES: typeof SCOPES
+  readonly TTL_MS: typeof TTL_MS
+  readonly UNREADABLE: typeof UNREADABLE
+  readonly describe: typeof describe
+  readonly privateDirectory: typeof privateDirectory
+  readonly randomId: typeof randomId
+}
 
 /** What the file says about one scope. */
 interface ScopeView {
@@ -30,13 +42,16 @@ export interface LockFileStore extends HoldingStore {
   clear(scope: LockScope): Promise<void>
 }
 
+/** `directory`: what contains `project/`. Default: the origin's private directory. */
 export function lockFileStore(
-  project: DirectorySource,
+  tools: LockFileTools,
+  directory: DirectorySource | undefined,
   clock: Clock,
   claims: ReadonlyMap<string, Claim>,
 ): LockFileStore {
-  const file = gatedFile(project, '.lock', clock)
-  const removalId = randomId()
+  const { LeaseError, TTL_MS, describe, messageOf } = tools
+  const file = gatedFile(tools, openProject, '.lock', clock)
+  const removalId = tools.randomId()
   /** The id of the project lease, by the id of the core's lease. */
   const owners = new Map<string, string>()
   /** Ids of own records that could not be removed. This tab ignores them. */
@@ -105,7 +120,7 @@ export function lockFileStore(
   function change<T>(scope: string, transition: Transition<T>, create = false): Promise<T> {
     return file.change((content) => {
       const now = clock.now()
-      const found = Object.entries(readRecords(content, now))
+      const found = Object.entries(readRecords(tools, content, now))
       const records = Object.fromEntries(found.filter(([, { id }]) => !leftBehind.has(id)))
       const record = records[scope]
       const holder = isLive(record, now) ? leaseOf(scope, record, now) : null
@@ -119,8 +134,14 @@ export function lockFileStore(
       return { result, text, removal: JSON.stringify({ autosave: leaving, history: leaving }) }
     }, create)
   }
-}
 
-function leaseOf(resource: string, { id, mtime, ttlExpiresAt }: LockRecord, now: number): LeaseRecord {
-  return describe(resource, { id, owner: id }, mtime, ttlExpiresAt, Math.max(0, ttlExpiresAt - now))
+  async function openProject() {
+    const { privateDirectory } = tools
+    const root = typeof directory === 'object' ? directory : await (directory ?? privateDirectory)()
+    return root.getDirectoryHandle('project', { create: true })
+  }
+
+  function leaseOf(resource: string, { id, mtime, ttlExpiresAt }: LockRecord, now: number): LeaseRecord {
+    return describe(resource, { id, owner: id }, mtime, ttlExpiresAt, Math.max(0, ttlExpiresAt - now))
+  }
 }

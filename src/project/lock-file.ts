@@ -6,15 +6,8 @@
  * A record is live until `ttlExpiresAt`. An unreadable record may belong to a live holder, so it counts as live until
  * the file's last change + TTL.
  */
-import { isObject } from '../base/arguments.ts'
-import type { LeaseRecord } from '../base/records.ts'
-import type { Content } from '../stores/browser/index.ts'
-import type { LockScope } from './types.ts'
-
-export const SCOPES: readonly LockScope[] = ['autosave', 'history']
-export const TTL_MS = 30_000
-/** The id for a record that cannot be read. */
-export const UNREADABLE = 'unreadable'
+import type { Content } from '../stores/browser/gated-file.ts'
+import type { LockFileTools } from './lock-file-store.ts'
 
 export interface LockRecord {
   readonly id: string
@@ -25,13 +18,17 @@ export interface LockRecord {
 /** By scope, including scopes that only later versions know. */
 export type LockRecords = Readonly<Record<string, LockRecord>>
 
-export function readRecords(content: Content | null, now: number): LockRecords {
+export function readRecords(
+  { SCOPES, TTL_MS, UNREADABLE }: Pick<LockFileTools, 'SCOPES' | 'TTL_MS' | 'UNREADABLE'>,
+  content: Content | null,
+  now: number,
+): LockRecords {
   const records: Record<string, LockRecord> = {}
   if (!content) return records
   let isValid: boolean
   try {
     const found: unknown = JSON.parse(content.text)
-    isValid = isObject(found)
+    isValid = Object.prototype.toString.call(found) === '[object Object]'
     for (const [scope, record] of Object.entries(Object(found)))
       if (isRecord(record))
         records[scope] = { ...record, ttlExpiresAt: Math.min(record.ttlExpiresAt, now + TTL_MS) }
@@ -53,26 +50,4 @@ export function isLive(record: LockRecord | null | undefined, now: number): reco
 function isRecord(found: unknown): found is LockRecord {
   const { id, ttlExpiresAt, mtime } = Object(found) as Partial<LockRecord>
   return !!id && typeof id === 'string' && Number.isFinite(ttlExpiresAt) && Number.isFinite(mtime)
-}
-
-/** A lease as the core sees it. The lock has no token, so the time of the grant or of the last change serves as one. */
-export function describe(
-  resource: string,
-  by: Pick<LeaseRecord, 'id' | 'owner'>,
-  acquiredAt: number,
-  expiresAt: number | null = null,
-  remaining: number | null = null,
-): LeaseRecord {
-  const state = remaining === 0 ? 'expired' : 'held'
-  return {
-    resource,
-    ...by,
-    token: acquiredAt * 1000,
-    metadata: null,
-    share: null,
-    acquiredAt,
-    expiresAt,
-    remaining,
-    state,
-  }
 }

@@ -11,31 +11,45 @@ import {
   hasMethods,
   refuse,
 } from '../base/arguments.ts'
-import { type Clock, expectClock } from '../base/clock.ts'
-import { isRetryable, messageOf } from '../base/errors.ts'
-import { pauseUntilAborted } from '../base/pause.ts'
+import { type Clock, expectClock, moment } from '../base/clock.ts'
+import type { Duration } from '../base/duration.ts'
+import { isRetryable, LeaseError, messageOf } from '../base/errors.ts'
+import { pause, pauseUntilAborted } from '../base/pause.ts'
+import { privateDirectory } from '../base/private-directory-browser.ts'
 import { randomId } from '../base/random-id.ts'
+import { nameOf } from '../clients/browser-errors.ts'
 import type { LeaseEvent } from '../core/index.ts'
 import { createManager } from '../core/manager.ts'
-import {
-  type DirectorySource,
-  openDirectory,
-  type WebDirectory,
-  type WebLocks,
-} from '../stores/browser/index.ts'
+import { checkTakeOver, TAKE_OVER_MS } from '../stores/browser/frozen-tabs.ts'
+import type { DirectorySource, WebLocks } from '../stores/browser/platform.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { type AcquireRequest, acquireClaim, type Backends, checkAcquireOptions } from './acquire.ts'
 import { type Claim, createClaim, HEARTBEAT_MS } from './claim.ts'
 import { LockError, notHeld } from './errors.ts'
 import { createLockEvents } from './events.ts'
-import { SCOPES, TTL_MS } from './lock-file.ts'
-import { lockFileStore } from './lock-file-store.ts'
+import { loadLockFileStore } from './load-lock-file-store.ts'
+import type { LockFileTools } from './lock-file-store.ts'
+import { describe, SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
 import { delayAfter } from './retry-policy.ts'
 import type { ProjectLockLease, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
 
 /** The time limit of one attempt. */
 const WEB_LOCK_WAIT_MS = 10_000
+
+const FALLBACK_TOOLS: LockFileTools = {
+  LeaseError,
+  SCOPES,
+  TTL_MS,
+  UNREADABLE,
+  describe,
+  messageOf,
+  moment,
+  nameOf,
+  pause,
+  privateDirectory,
+  randomId,
+}
 
 export interface ProjectLocksOptions {
   /** The first part of the names of the Web Locks: `${namespace}:project:${scope}`. Default `imgponic`. */
@@ -44,6 +58,11 @@ export interface ProjectLocksOptions {
   readonly locks?: WebLocks | null
   /** The directory that contains `project/`, which is created if necessary. Default: the origin's private directory (OPFS). */
   readonly directory?: DirectorySource
+  /**
+   * A tab that holds a Web Lock and does not answer for this long is frozen: a waiting tab takes the lock. At least 5 s.
+   * `false`: the lock ends only with its tab, as the browser does it. Default 30 s.
+   */
+  readonly takeOverAfter?: Duration | false
   /** Default: `workerClock()`, whose timers are also on time in hidden pages. */
   readonly clock?: Clock
   /** Fires `pageshow` and `resume` when the page comes back. Default: the window. */
@@ -60,23 +79,25 @@ export interface ProjectLocksOptions {
 export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
   const checked: ProjectLocksOptions = checkEach(options, CHECKS)
   const { namespace = 'imgponic', locks: webLocks = globalThis.navigator?.locks } = checked
-  const { directory = () => navigator.storage.getDirectory() } = checked
+  const { directory, takeOverAfter = TAKE_OVER_MS } = checked
   const { clock = workerClock(), page = globalThis.window } = checked
   const events = createLockEvents(clock)
   /** By the id of the lease, from the first attempt until the release. */
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
 
-  const webStore = projectWebLockStore(() => webLocks as WebLocks, `${namespace}:project:`, clock, claims)
-  const fileStore = lockFileStore(() => openProject(directory), clock, claims)
+  const webStore = projectWebLockStore(
+    () => webLocks as WebLocks,
+    `${namespace}:project:`,
+    clock,
+    Number(takeOverAfter),
+    claims,
+  )
+  let fallback: ReturnType<typeof openFallback> | undefined
   const backends: Backends = {
     clock,
     web: createManager(webStore, { clock, onEvent, heartbeat: false, wait: WEB_LOCK_WAIT_MS }, namespace),
-    fallback: createManager(
-      fileStore,
-      { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 },
-      namespace,
-    ),
+    fallback: async () => (await useFallback()).manager,
   }
   const closing = new AbortController()
   for (const type of ['pageshow', 'resume'])
@@ -99,7 +120,9 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       const claim = claimOf(lease)
       if (!releaseOptions.force) return claim && release(claim)
       expectOneOf('lease.scope', lease.scope, SCOPES)
-      await release(claim ?? createClaim(lease, events), () => fileStore.clear(lease.scope))
+      await release(claim ?? createClaim(lease, events), async () =>
+        (await useFallback()).store.clear(lease.scope),
+      )
     },
 
     async withProjectLock(executor, withOptions) {
@@ -109,18 +132,40 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 
     subscribeLockEvents: events.subscribe,
     projectLockEvents: { subscribe: events.subscribe },
-    holdsProjectLock: (lease) => !!claimOf(lease)?.isHeld(),
+    holdsProjectLock,
     projectLockSignal: (lease) => claimOf(lease)?.lossSignal() ?? AbortSignal.abort(notHeld()),
 
     async close() {
       closing.abort()
       await Promise.all([...claims.values()].map((claim) => claim.isGranted() && release(claim)))
-      await Promise.all([backends.web.close(), backends.fallback.close()])
+      await Promise.all([
+        backends.web.close(),
+        fallback?.then(({ manager }) => manager.close()).catch(() => {}),
+      ])
     },
 
     [Symbol.asyncDispose]: () => locks.close(),
   }
   return locks
+
+  function useFallback(): ReturnType<typeof openFallback> {
+    fallback ??= openFallback()
+    // It may be loaded again.
+    fallback.catch(() => (fallback = undefined))
+    return fallback
+  }
+
+  async function openFallback() {
+    const { lockFileStore } = await loadLockFileStore().catch((error) => {
+      // Without the cause: it says nothing about what the browser supports.
+      throw new LeaseError('store-unavailable', messageOf(error))
+    })
+    const store = lockFileStore(FALLBACK_TOOLS, directory, clock, claims)
+    const options = { clock, onEvent, ttl: TTL_MS, heartbeat: HEARTBEAT_MS, wait: 0 }
+    const manager = createManager(store, options, namespace)
+    if (closing.signal.aborted) await manager.close()
+    return { store, manager }
+  }
 
   async function acquire(request: AcquireRequest): Promise<Claim> {
     const { scope, signal } = request
@@ -181,9 +226,19 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     return claims.get(lease.id)
   }
 
+  function holdsProjectLock(lease: ProjectLockLease): boolean {
+    // A debugger, a long computation or the sleep of the machine stops a page without an event.
+    if (webStore.wasSilent()) confirmAll()
+    return !!claimOf(lease)?.isHeld()
+  }
+
+  function confirmAll(): void {
+    for (const claim of claims.values()) claim.confirm()
+  }
+
   function onPageReturn(event: Event): void {
     const isFirstShow = (event as PageTransitionEvent).persisted === false
-    if (!isFirstShow) for (const claim of claims.values()) claim.confirm()
+    if (!isFirstShow) confirmAll()
   }
 }
 
@@ -199,12 +254,9 @@ const CHECKS: Checks<ProjectLocksOptions> = {
     if (typeof value !== 'function' && !hasMethods(value, 'getDirectoryHandle'))
       refuse(option, 'a directory handle or a function', value)
   },
+  takeOverAfter: checkTakeOver,
   clock: expectClock,
   page: (option, value) => expectMethods(option, value, 'an EventTarget', 'addEventListener'),
-}
-
-async function openProject(root: DirectorySource): Promise<WebDirectory> {
-  return (await openDirectory(root)).getDirectoryHandle('project', { create: true })
 }
 
 function asLockError(cause: unknown): LockError {

@@ -17,7 +17,7 @@ const CHECKS: Checks<RetryOptions> = {
   multiplier(option, value) {
     if (!(Number.isFinite(value) && Number(value) >= 0)) refuse(option, 'a number from 0', value)
   },
-  maxAttempts: (option, value) => expectWhole(option, value, 0),
+  maxAttempts: (option, value) => expectWhole(option, value, 1),
 }
 
 /** The policy with every default filled in and every value checked. */

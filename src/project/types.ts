@@ -10,6 +10,11 @@ export interface AcquireLockOptions {
   readonly signal?: AbortSignal
   /** Default `{ initialDelayMs: 500, multiplier: 2, maxDelayMs: 4000, maxAttempts: 5 }`. */
   readonly retry?: RetryOptions
+  /**
+   * Called when the lock is not granted at once: another tab holds it, or an attempt failed. Not called while the
+   * browser only takes long to answer.
+   */
+  readonly onWaiting?: () => void
 }
 
 export interface RetryPolicyConfig {

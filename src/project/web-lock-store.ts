@@ -4,21 +4,29 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { HoldingStore } from '../core/index.ts'
-import { tabLocks, type WebLocks } from '../stores/browser/index.ts'
+import type { WebLocks } from '../stores/browser/platform.ts'
+import { tabLocks } from '../stores/browser/tab-locks.ts'
 import type { Claim } from './claim.ts'
-import { describe } from './lock-file.ts'
+import { describe } from './project-lease.ts'
+
+export interface ProjectWebLockStore extends HoldingStore {
+  /** Whether this tab was silent for so long that another may have taken its lock. */
+  wasSilent(): boolean
+}
 
 export function projectWebLockStore(
   locks: () => WebLocks,
   prefix: string,
   clock: Clock,
+  takeOverMs: number,
   claims: ReadonlyMap<string, Claim>,
-): HoldingStore {
-  const webLocks = tabLocks(locks, prefix, clock)
+): ProjectWebLockStore {
+  const webLocks = tabLocks(locks, prefix, clock, takeOverMs)
   const leaseOf = (resource: string, id: string, owner = id) => describe(resource, { id, owner }, clock.now())
 
   return {
     kind: 'web-lock',
+    wasSilent: webLocks.wasSilent,
     supports: { queue: true, push: true, expiry: false, list: false, share: false },
 
     async acquire(ask) {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { clientId, instant, milliseconds, requestId, revision, success, token } from './fields.ts'
+import { clientId, instant, milliseconds, requestId, revision, sequence, success, token } from './fields.ts'
 
 /** What everybody may see of a client. The ids that only the server knows are not part of it. */
 const personal = {
@@ -11,22 +11,26 @@ export const person = v.object(personal)
 
 const held = { locked_at: instant, expires_at: instant, expires_in_ms: milliseconds }
 /**
- * For the client that sent the request: how long a lock lives, how often to send a heartbeat, where to subscribe to
- * the room (its channel and the key of the WebSocket), and what others see of the client.
+ * For the client that sent the request: how long a lock lives, how often to send a heartbeat, how long a holder may
+ * take to save before a takeover and to answer a request, where to subscribe to the room (its channel and the key of
+ * the WebSocket), and what others see of the client.
  */
 const terms = {
   ttl_ms: milliseconds,
   heartbeat_ms: milliseconds,
+  grace_ms: milliseconds,
+  answer_within_ms: milliseconds,
   channel: v.string(),
   channel_key: v.string(),
   you: person,
 }
 const holder = v.object({ ...personal, is_you: v.boolean() })
 
+const name = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))
 /** The body of every request for a lock. It may be empty. */
-export const lockAsk = v.object({
-  name: v.exactOptional(v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))),
-})
+export const lockAsk = v.object({ name: v.exactOptional(name) })
+/** The body of a heartbeat: the holder's name from now on; `null`: none. It may be empty, and the name stays. */
+export const lockBeat = v.object({ name: v.exactOptional(v.nullable(name)) })
 /** Somebody wants the lock of the holder. */
 export const handoverRequest = v.object({
   request_id: requestId,
@@ -81,7 +85,19 @@ export const documentContent = v.object({
   saved_at: v.nullable(instant),
   revision,
 })
-export const documentSave = v.object({ content: v.unknown(), token })
+/**
+ * A `sequence` that is lower than that of a stored save of the same grant is refused, so a request that the network
+ * held back never replaces newer content. The same one again is a repeated request, and is answered as before.
+ */
+export const documentSave = v.object({ content: v.unknown(), token, sequence: v.exactOptional(sequence) })
+/** `sequence` is that of the stored save. */
+export const staleSave = v.object({ error: v.literal('stale_save'), message: v.string(), sequence })
+/** `revision` is that of the stored content; 0: there is none. */
+export const revisionMismatch = v.object({
+  error: v.literal('revision_mismatch'),
+  message: v.string(),
+  revision,
+})
 export const documentSaved = v.object({ ...success.entries, token, saved_at: instant, revision })
 
 export type HandoverRequest = v.InferOutput<typeof handoverRequest>

@@ -6,6 +6,8 @@ export const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(0))
 export const token = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 /** Of a content. It rises with every save; 0: there is none. */
 export const revision = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+/** Of a save. It rises within one grant, and its origin is up to the client. */
+export const sequence = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 /** The id of a client, such as a browser tab or a process. */
 export const clientId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))
 export const requestId = v.pipe(v.string(), v.minLength(1), v.maxLength(64))

@@ -2,9 +2,16 @@
 import * as v from 'valibot'
 import { clientId, milliseconds, token } from './fields.ts'
 
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(512))
+/** Without NUL and halves of characters, which not every store can keep. */
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(512), v.regex(/^[^\0\p{Cs}]*$/u))
 const ttl = v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400_000))
-const metadata = v.record(v.string(), v.unknown())
+const anyRecord = v.record(v.string(), v.unknown())
+/** Valibot takes an array for a record. */
+const metadata: typeof anyRecord = {
+  ...anyRecord,
+  '~run': (dataset, config) =>
+    anyRecord['~run'](Array.isArray(dataset.value) ? { value: 'an array' } : dataset, config),
+}
 /** How many may hold the resource together. JSON has no infinity. */
 const share = v.union([v.pipe(v.number(), v.safeInteger(), v.minValue(1)), v.literal('unlimited')])
 /** Missing in answers of servers that know only exclusive leases. */
@@ -21,7 +28,7 @@ const observed = {
   acquiredAt: v.number(),
   expiresAt: v.nullable(v.number()),
   remaining: v.nullable(v.number()),
-  state: v.picklist(['held', 'released', 'expired', 'taken-over']),
+  state: v.picklist(['held', 'kept', 'released', 'expired', 'taken-over']),
 }
 /** A lease without its id, for observers: whoever knows the id may renew and release the lease. */
 export const observedLease = v.object(observed)
@@ -94,7 +101,10 @@ export const leaseBatch = v.object({
 export const leaseBatchAnswers = v.object({
   answers: v.array(v.object({ status: v.number(), body: v.record(v.string(), v.unknown()) })),
 })
-/** Of each resource that was named, the oldest lease and all, and those who wait, if the request asked for them. */
+/**
+ * Of each resource that was named, the oldest live lease, or else one of state `kept`, and all of them. Also those who
+ * wait, if the request asked for them.
+ */
 const read = {
   leases: v.array(v.nullable(leaseRecord)),
   holders: v.array(v.array(leaseRecord)),
@@ -117,7 +127,10 @@ export const locksListed = v.object({
   locks: v.array(v.object({ ...observed, waiting })),
   next: v.exactOptional(v.string()),
 })
-/** One resource: its live leases, oldest first, and those who wait for it, in the order of the queue, without their ids. */
+/**
+ * One resource: its leases that are live or `kept`, oldest first, and those who wait for it, in the order of the queue,
+ * without their ids. `lock` is the oldest live one, or one that keeps the resource.
+ */
 export const lockShown = v.object({
   lock: v.nullable(observedLease),
   holders: v.array(observedLease),

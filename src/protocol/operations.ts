@@ -40,6 +40,8 @@ export const statsBucket = v.object({
 export const stats = v.object({
   /** All live leases. */
   live: count,
+  /** Leases that have ended and keep their resources, by `atLeast` or `lockDelay`. */
+  kept: count,
   /** All that wait, as far as the store knows. `null`: it could not be read. */
   waiters: v.nullable(count),
   /** The resources for which most wait, the longest queue first. */

@@ -11,6 +11,15 @@ export {
   type AutoSaveTexts,
   autosaveTexts,
 } from './autosave-texts.ts'
+export {
+  DocumentLock,
+  type DocumentLockProps,
+  type DocumentView,
+  type TextDocumentLockProps,
+} from './document-lock.tsx'
+export { DraftNotice, type DraftNoticeProps } from './draft-notice.tsx'
+export { DraftStatusText, type DraftStatusTextProps } from './draft-status.tsx'
+export { type DraftTexts, draftTexts } from './draft-texts.ts'
 export { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 export { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 export type { ProjectLockStatus } from './project-lock-status.ts'
@@ -24,7 +33,9 @@ export {
   useSyncSettings,
   useSyncStatus,
 } from './sync.tsx'
+export { TextComparison, type TextComparisonProps } from './text-comparison.tsx'
 export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
 export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'
+export { type UseDraft, useDraft } from './use-draft.ts'
 export { type UseProjectLock, useProjectLock } from './use-project-lock.ts'
 export { useSavedContent } from './use-saved-content.ts'

@@ -4,13 +4,14 @@ import { describe, expect, it, vi } from 'vitest'
 import { type DocumentLockState, INITIAL_STATE } from '../client/index.ts'
 import { LeaseError, type LeaseErrorCode } from '../core/index.ts'
 import { LockBanner, type LockBannerProps } from './lock-banner.tsx'
+import { lockTexts } from './lock-texts.ts'
 
 const REASON = 'the server answered 413: a body may have 1048576 bytes here'
 const LATIN_WORD = /[a-z]{2,}/i
 
 function markupOf(
   change: Partial<DocumentLockState>,
-  props?: Pick<LockBannerProps, 'lang' | 'texts'>,
+  props?: Pick<LockBannerProps, 'lang' | 'texts' | 'draft'>,
 ): string {
   const state = { ...INITIAL_STATE, ...change }
   return renderToStaticMarkup(createElement(LockBanner, { state, lock: null, ...props }))
@@ -31,12 +32,71 @@ describe('while another tab edits', () => {
   })
 })
 
+function textOf(change: Partial<DocumentLockState>, props?: Parameters<typeof markupOf>[1]): string {
+  const me = { sessionId: 's', clientId: 'c', name: null }
+  const markup = markupOf({ me, connected: true, ...change }, props)
+  return Array.from(markup.matchAll(/<p role="\w+">([^<]*)<\/p>/g), ([, text]) => text).join('')
+}
+
+describe('a person who waits after the holder has declined', () => {
+  it.each([
+    ['en', 'The other would like to go on editing. You are next.'],
+    ['ja', 'ほかの人はもう少し編集を続けたいそうです。次はあなたの番です。'],
+  ] as const)('sees the place in line, too (%s)', (lang, words) => {
+    expect(textOf({ phase: 'waiting', demand: 'declined', place: 0 }, { lang })).toBe(words)
+  })
+})
+
+describe('a page that the server has not answered yet', () => {
+  const error = new LeaseError('store-unavailable', REASON)
+
+  it('looks who is editing', () => {
+    expect(textOf({ me: null, connected: false })).toBe('Looking who is editing.')
+  })
+
+  it.each([
+    ['en', 'Your text is kept. No connection. Trying again.'],
+    ['ja', '文章は残っています。接続が切れています。つなぎ直しています。'],
+  ] as const)(
+    'says that there is no connection, and that the text of the page before is kept (%s)',
+    (lang, words) => {
+      const draft = { isUnsaved: true }
+      expect(textOf({ me: null, connected: false, error }, { lang, draft })).toBe(words)
+    },
+  )
+})
+
+describe('a lock that was lost', () => {
+  it.each([
+    ['en', 'Your text is kept. No connection. You are no longer editing. Edit again when it is back.'],
+    ['ja', '文章は残っています。接続が切れ、編集が終了しました。つながったら、もう一度編集してください。'],
+  ] as const)('says first what is safe, then that there is no connection (%s)', (lang, words) => {
+    const draft = { isUnsaved: true }
+    expect(textOf({ phase: 'lost', connected: false }, { lang, draft })).toBe(words)
+  })
+
+  it('says nothing of a text that was saved, or that the banner does not know', () => {
+    const words = 'You are no longer editing. Edit again to continue.'
+    expect(textOf({ phase: 'lost' }, { draft: { isUnsaved: false } })).toBe(words)
+    expect(textOf({ phase: 'lost' })).toBe(words)
+  })
+})
+
 /** The text of an error in the banner, and its title. */
 function alertOf(code: LeaseErrorCode, props: Pick<LockBannerProps, 'lang' | 'texts'>) {
   const markup = markupOf({ phase: 'error', error: new LeaseError(code, REASON) }, props)
   const [, title, text = ''] = /<p role="alert" title="([^"]*)">([^<]*)<\/p>/.exec(markup) ?? []
   return { title, text }
 }
+
+it.each([
+  ['en', 119, '119 s left'],
+  ['en', 3597, '60 min left'],
+  ['ja', 119, '残り119秒'],
+  ['ja', 3597, '残り60分'],
+] as const)('a long time is told in minutes (%s, %d s)', (lang, seconds, words) => {
+  expect(lockTexts[lang].secondsLeft(seconds)).toBe(words)
+})
 
 describe('an error of the lock', () => {
   it.each([

@@ -1,11 +1,19 @@
 import { useRef, useState } from 'react'
-import type { DocumentHolder, DocumentLock, DocumentLockPhase, DocumentLockState } from '../client/index.ts'
+import type {
+  DocumentHolder,
+  DocumentLock,
+  DocumentLockPhase,
+  DocumentLockState,
+  DraftState,
+} from '../client/index.ts'
 import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 import { useFrames } from './use-frames.ts'
 
 export interface LockBannerProps {
   readonly state: DocumentLockState
   readonly lock: DocumentLock | null
+  /** The state of a draft: the banner says that unsaved text is kept when this tab cannot save it. */
+  readonly draft?: Pick<DraftState<unknown>, 'isUnsaved'> | undefined
   /** Default `en`. */
   readonly lang?: 'en' | 'ja'
   /** Replaces some of the texts. */
@@ -16,6 +24,12 @@ export interface LockBannerProps {
 
 /** What the reader must hear at once. */
 const ALARMS: readonly DocumentLockPhase[] = ['troubled', 'signed-out', 'lost', 'error']
+
+/** Between two sentences. */
+const SPACES = { en: ' ', ja: '' }
+
+/** In these, unsaved text is not saved by itself. */
+const UNABLE: readonly DocumentLockPhase[] = ['signed-out', 'lost', 'error']
 
 /** The meaning of the banner's colour. */
 type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
@@ -51,7 +65,7 @@ interface Confirmation {
  * const { state, lock } = useDocumentLock('minutes-42')
  * return <LockBanner state={state} lock={lock} lang="ja" />
  */
-export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: LockBannerProps) {
+export function LockBanner({ state, lock, draft, lang = 'en', texts, onHandOver }: LockBannerProps) {
   const words = { ...lockTexts[lang], ...texts }
   const banner = useRef<HTMLElement>(null)
   /** The token of the holder that the reader may want to take the lock from. */
@@ -66,9 +80,12 @@ export function LockBanner({ state, lock, lang = 'en', texts, onHandOver }: Lock
     onHandOver,
   )
   const isAlarm = ALARMS.includes(state.phase)
-  const message = state.me === null && !isAlarm ? words.connecting : text
-  const isOnline = state.connected || state.me === null || isAlarm
-  const fullText = isOnline ? message : `${message} ${words.offline}`
+  const isUnknown = state.me === null && !isAlarm
+  // The error of the first request. Before its answer, nothing is known about the connection.
+  const isOnline = state.connected || isAlarm || (state.me === null && state.error === null)
+  const message = !isUnknown ? text : isOnline ? words.connecting : ''
+  const kept = draft?.isUnsaved && (isUnknown || UNABLE.includes(state.phase)) ? words.kept : ''
+  const fullText = [kept, message, isOnline ? '' : words.offline].filter(Boolean).join(SPACES[lang])
   const press = async (run: Action['run']) => {
     // The button may disappear after the click. The focus stays in the banner.
     banner.current?.focus()
@@ -110,11 +127,11 @@ function contentOf(
   state: DocumentLockState,
   lock: DocumentLock | null,
   words: LockTexts,
-  lang: string,
+  lang: 'en' | 'ja',
   confirm: Confirmation,
   onHandOver: LockBannerProps['onHandOver'],
 ): BannerContent {
-  const { phase, holder, held, request, demand, place, waiting, waiters, error } = state
+  const { phase, holder, held, request, demand, place, waiting, waiters, connected, error } = state
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
   const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
@@ -150,7 +167,9 @@ function contentOf(
     case 'waiting':
       return {
         tone: 'waiting',
-        text: demand ? words.demand[demand](other?.name ?? null) : words.waiting(other, place),
+        text: demand
+          ? [words.demand[demand](other?.name ?? null), words.place(place)].join(SPACES[lang])
+          : words.waiting(other, place),
         actions: isPending ? [leave] : [leave, ask, takeOver],
       }
     case 'held': {
@@ -207,7 +226,7 @@ function contentOf(
     case 'lost':
       return {
         tone: 'lost',
-        text: other ? words.lostTo(other) : words.lost,
+        text: !connected ? words.lostOffline : other ? words.lostTo(other) : words.lost,
         actions: [other ? queue : { ...edit, text: words.editAgain }],
       }
     case 'error':

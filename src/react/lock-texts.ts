@@ -22,6 +22,8 @@ export interface LockTexts {
   readonly readOnly: (who: Who) => string
   /** `ahead`: how many waiters are ahead; `null`: not known yet. */
   readonly waiting: (who: Who | null, ahead: number | null) => string
+  /** `ahead`: how many waiters are ahead; `null`: not known yet. */
+  readonly place: (ahead: number | null) => string
   readonly requested: (name: string | null) => string
   readonly takenOver: (name: string | null) => string
   /** The question before a take-over. */
@@ -29,6 +31,10 @@ export interface LockTexts {
   /** The progress of a take-over, or of a request to hand over. */
   readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
   readonly lost: string
+  /** The lock was lost, and there is no connection. */
+  readonly lostOffline: string
+  /** Before the other words, while the page has a text that is not saved. */
+  readonly kept: string
   readonly lostTo: (who: Who) => string
   /** `reason` is technical and in English, for whoever runs the page. `code` says what the reader can do. */
   readonly failed: (reason: string, code?: LeaseErrorCode) => string
@@ -65,9 +71,9 @@ const en: LockTexts = {
   readOnly: ({ name, since }) =>
     `${name ?? 'Somebody'} is editing, since ${since}. Wait in line or ask for it.`,
   waiting: (who, ahead) =>
-    `${who ? `${who.name ?? 'Somebody'} is editing, since ${who.since}.` : 'The document is about to be free.'} ${
-      ahead === null ? 'You are in line.' : ahead === 0 ? 'You are next.' : `${ahead} before you.`
-    }`,
+    `${who ? `${who.name ?? 'Somebody'} is editing, since ${who.since}.` : 'The document is about to be free.'} ${en.place(ahead)}`,
+  place: (ahead) =>
+    ahead === null ? 'You are in line.' : ahead === 0 ? 'You are next.' : `${ahead} before you.`,
   requested: (name) => `${name ?? 'Somebody'} would like to edit. Hand over?`,
   takenOver: (name) => `${name ?? 'Somebody'} is taking over. Hand over before the time is up.`,
   confirmTakeOver: (name) =>
@@ -80,15 +86,17 @@ const en: LockTexts = {
     failed: () => 'That did not work. Try again, or wait in line.',
   },
   lost: 'You are no longer editing. Edit again to continue.',
+  lostOffline: 'No connection. You are no longer editing. Edit again when it is back.',
+  kept: 'Your text is kept.',
   lostTo: ({ name, since }) =>
     `${name ?? 'Somebody'} is editing now, since ${since}. Wait in line to continue.`,
   failed: (_, code) =>
-    code === 'store-unavailable'
+    code === 'store-unavailable' || code?.startsWith('too-many')
       ? 'The server does not answer now. Try again in a moment.'
       : 'You cannot edit this document. Reload the page; if that does not help, ask whoever runs it.',
   offline: 'No connection. Trying again.',
   connecting: 'Looking who is editing.',
-  secondsLeft: (seconds) => `${seconds} s left`,
+  secondsLeft: (seconds) => (seconds < 120 ? `${seconds} s left` : `${Math.round(seconds / 60)} min left`),
   edit: 'Edit',
   editAgain: 'Edit again',
   stop: 'Stop editing',
@@ -119,9 +127,9 @@ const ja: LockTexts = {
   readOnly: ({ name, since }) =>
     `${since}から${person(name)}が編集しています。順番を待つか、交代をお願いできます。`,
   waiting: (who, ahead) =>
-    `${who ? `${who.since}から${person(who.name)}が編集しています。` : 'まもなく編集できます。'}${
-      ahead === null ? '順番を待っています。' : ahead === 0 ? '次はあなたの番です。' : `あと${ahead}人です。`
-    }`,
+    `${who ? `${who.since}から${person(who.name)}が編集しています。` : 'まもなく編集できます。'}${ja.place(ahead)}`,
+  place: (ahead) =>
+    ahead === null ? '順番を待っています。' : ahead === 0 ? '次はあなたの番です。' : `あと${ahead}人です。`,
   requested: (name) => `${person(name)}が編集したいそうです。交代しますか。`,
   takenOver: (name) => `${person(name)}が編集を引き継ごうとしています。時間内に交代してください。`,
   confirmTakeOver: (name) =>
@@ -134,21 +142,23 @@ const ja: LockTexts = {
     failed: () => 'うまくいきませんでした。もう一度試すか、順番を待ってください。',
   },
   lost: '編集が終了しました。続けるには、もう一度編集してください。',
+  lostOffline: '接続が切れ、編集が終了しました。つながったら、もう一度編集してください。',
+  kept: '文章は残っています。',
   lostTo: ({ name, since }) =>
     `${since}から${person(name)}が編集しています。続けるには、順番を待ってください。`,
   failed: (_, code) =>
-    code === 'store-unavailable'
+    code === 'store-unavailable' || code?.startsWith('too-many')
       ? 'いまサーバーにつながりません。少し待ってからもう一度お試しください。'
       : 'この文書は編集できません。ページを再読み込みしても直らないときは、管理者にお問い合わせください。',
   offline: '接続が切れています。つなぎ直しています。',
   connecting: '編集している人を確認しています。',
-  secondsLeft: (seconds) => `残り${seconds}秒`,
+  secondsLeft: (seconds) => (seconds < 120 ? `残り${seconds}秒` : `残り${Math.round(seconds / 60)}分`),
   edit: '編集する',
   editAgain: 'もう一度編集する',
   stop: '編集を終える',
   wait: '順番を待つ',
   leaveLine: '待つのをやめる',
-  ask: '交代をお願いする',
+  ask: '交代をお願い',
   takeOver: '引き継ぐ',
   handOver: '交代する',
   keep: '編集を続ける',

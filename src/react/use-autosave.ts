@@ -29,15 +29,22 @@ export interface UseAutoSave<T> {
  * return <AutoSaveIndicator autosave={autosave} />
  */
 export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAutoSave<T> {
-  const [autosave, setAutosave] = useState<AutoSave<T> | null>(null)
+  const { locks } = options
+  const [current, setCurrent] = useState<{ readonly locks: object; readonly autosave: AutoSave<T> } | null>(
+    null,
+  )
+  // The first render after a change still has the AutoSave of the former project.
+  const autosave = current?.locks === locks ? current.autosave : null
   const latest = useRef({ value, options })
   latest.current = { value, options }
-  const { locks } = options
+  /** The last value of each project: what is saved when a component has changed to another one. */
+  const values = useRef(new WeakMap<object, T>())
+  values.current.set(locks, value)
   const known = useRef<Known<T>>({ value, restored: null, edits: 0 })
 
   useEffect(() => {
     const { onRestore: _, ...rest } = latest.current.options
-    const opened = createAutoSave<T>({ ...rest, locks, read: () => latest.current.value })
+    const opened = createAutoSave<T>({ ...rest, locks, read: () => values.current.get(locks) as T })
     let isMounted = true
     const restore = async (journals: boolean) => {
       const { onRestore } = latest.current.options
@@ -66,11 +73,11 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
       if (stale && isNews && !unsaved) restoring = restoring.then(restoreNewer).catch(() => {})
       before = opened.state
     })
-    setAutosave(opened)
+    setCurrent({ locks, autosave: opened })
     return () => {
       isMounted = false
       stop()
-      setAutosave(null)
+      setCurrent(null)
       void opened.close()
     }
   }, [locks])

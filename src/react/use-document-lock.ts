@@ -16,8 +16,8 @@ export interface UseDocumentLock {
 
 /**
  * The lock of a document while the component is mounted. It requests nothing by itself: call `lock.acquire()`.
- * A change of room or address creates a new lock and releases the earlier one. New headers, such as a new token, and
- * a new name are used from the next request on.
+ * A change of room or address creates a new lock and releases the earlier one. New headers, such as a new token, are
+ * used from the next request on. Others see a new name at once.
  *
  * @example
  * const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
@@ -29,25 +29,28 @@ export function useDocumentLock(
 ): UseDocumentLock {
   expectOptions(options, { url: 1, name: 1, headers: 1 })
   const { url, name, headers } = options
-  const [lock, setLock] = useState<DocumentLock | null>(null)
+  const [opened, setOpened] = useState<{ readonly key: string; readonly lock: DocumentLock } | null>(null)
   const latestHeaders = useRef(headers)
   useEffect(() => {
     latestHeaders.current = headers
   }, [headers])
   // Most callers create a new object with the same address at each render.
   const address = url instanceof URL ? url.href : url
+  // The first render after a change still has the lock of the former room, which must not be used for this one.
+  const key = JSON.stringify([roomId, address])
+  const lock = opened?.key === key ? opened.lock : null
   useEffect(() => {
     const currentHeaders = () => {
       const { current = {} } = latestHeaders
       return typeof current === 'function' ? current() : current
     }
-    const opened = createDocumentLock({ roomId, url: address, headers: currentHeaders })
-    setLock(opened)
+    const created = createDocumentLock({ roomId, url: address, headers: currentHeaders })
+    setOpened({ key, lock: created })
     return () => {
-      setLock(null)
-      void opened.close()
+      setOpened(null)
+      void created.close()
     }
-  }, [roomId, address])
+  }, [key, roomId, address])
   useEffect(() => {
     // Another hook for the same room may have a name.
     if (name !== undefined) lock?.rename(name)

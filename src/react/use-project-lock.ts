@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useReducer, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useReducer, useRef } from 'react'
 import { expectOptions } from '../base/arguments.ts'
 import type { LeaseError } from '../base/errors.ts'
 import type {
@@ -36,16 +36,19 @@ export function useProjectLock(
 ): UseProjectLock {
   expectOptions(options, { scope: 1 })
   const { scope = 'autosave' } = options
-  const [state, dispatch] = useReducer(reduce, INITIAL_LOCK_STATE)
-  const ownLease = useRef<ProjectLockLease | null>(null)
+  /** Identifies the lock. What an earlier render got from the hook must not act on a later lock. */
+  const key = useMemo(() => ({ locks, scope }), [locks, scope])
+  const [known, dispatch] = useReducer(reduce, { key, state: INITIAL_LOCK_STATE })
+  const ownLease = useRef<{ readonly key: object; readonly lease: ProjectLockLease } | null>(null)
   /** Aborts when the component is unmounted, or changes to another lock. */
   const unmounting = useRef(new AbortController())
 
   const release = useCallback(async () => {
-    const lease = ownLease.current
+    const own = ownLease.current
+    if (own?.key !== key) return
     ownLease.current = null
-    if (lease) await locks.releaseProjectLock(lease)
-  }, [locks])
+    await key.locks.releaseProjectLock(own.lease)
+  }, [key])
 
   const acquire = useCallback<UseProjectLock['acquire']>(
     async ({ signal, ...rest } = {}) => {
@@ -54,7 +57,7 @@ export function useProjectLock(
         const either = signal ? AbortSignal.any([signal, unmounted]) : unmounted
         const lease = await locks.acquireProjectLock({ ...rest, scope, signal: either })
         if (!unmounted.aborted) {
-          ownLease.current = lease
+          ownLease.current = { key, lease }
           return lease
         }
         // The grant came after the component was unmounted.
@@ -65,25 +68,35 @@ export function useProjectLock(
       }
       return null
     },
-    [locks, scope],
+    [key, locks, scope],
   )
 
   useEffect(() => {
     if (unmounting.current.signal.aborted) unmounting.current = new AbortController()
     const stop = locks.subscribeLockEvents((event) => {
-      if (event.scope === scope) dispatch(event)
+      if (event.scope === scope) dispatch({ key, event })
     })
     return () => {
       stop()
       unmounting.current.abort()
-      dispatch({ type: 'unmounted' })
+      dispatch({ key, event: null })
       void release()
     }
-  }, [locks, scope, release])
+  }, [key, locks, scope, release])
 
-  return { ...statusOf(state), acquire, release }
+  return { ...statusOf(known.key === key ? known.state : INITIAL_LOCK_STATE), acquire, release }
 }
 
-function reduce(state: LockState, event: ProjectLockEvent | { readonly type: 'unmounted' }): LockState {
-  return event.type === 'unmounted' ? INITIAL_LOCK_STATE : reduceLockEvent(state, event)
+interface KnownLock {
+  readonly key: object
+  readonly state: LockState
+}
+
+/** `event: null`: the component is unmounted, or changes to another lock. */
+function reduce(
+  known: KnownLock,
+  { key, event }: { readonly key: object; readonly event: ProjectLockEvent | null },
+): KnownLock {
+  const before = known.key === key ? known.state : INITIAL_LOCK_STATE
+  return { key, state: event ? reduceLockEvent(before, event) : INITIAL_LOCK_STATE }
 }

@@ -16,14 +16,16 @@ import {
  * const { content, isLoaded } = useSavedContent(lock)
  */
 export function useSavedContent(lock: DocumentLock | null): SavedContent {
-  const [followed, setFollowed] = useState<FollowedContent | null>(null)
+  const [opened, setOpened] = useState<Opened | null>(null)
+  // The first render after a change still has the content of the former lock.
+  const followed = opened && opened.lock === lock ? opened.followed : undefined
   useEffect(() => {
     if (!lock) return
-    const opened = followContent(lock)
-    setFollowed(opened)
+    const followed = followContent(lock)
+    setOpened({ lock, followed })
     return () => {
-      setFollowed(null)
-      void opened.close()
+      setOpened(null)
+      void followed.close()
     }
   }, [lock])
   const subscribe = useCallback(
@@ -35,4 +37,9 @@ export function useSavedContent(lock: DocumentLock | null): SavedContent {
     () => followed?.state ?? NOT_LOADED,
     () => NOT_LOADED,
   )
+}
+
+interface Opened {
+  readonly lock: DocumentLock
+  readonly followed: FollowedContent
 }

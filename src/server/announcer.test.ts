@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { serviceBed, story } from '../../test/server/service-bed.ts'
+import { eventually } from '../../test/eventually.ts'
+import { ADMIN_TOKEN, serviceBed, story } from '../../test/server/service-bed.ts'
+import { memoryBus } from './buses/memory.ts'
 
 const LOCK = '/api/documents/room-1/lock'
 
@@ -21,6 +23,63 @@ describe('the new end of a lock', () => {
     ])
     expect(page.at(-1)?.data).toMatchObject({ expires_at: '2030-01-01T12:00:49.000Z', expires_in_ms: 30_000 })
     expect(story(other)).toEqual(['document.locked 12:00:00'])
+  })
+})
+
+describe('the name of a holder', () => {
+  const nameIn = (answer: object) => Object(Object(answer).holder).name
+
+  it('changes with a heartbeat, on every node and in what others see and read', async () => {
+    const bus = memoryBus()
+    await using one = await serviceBed({ bus })
+    await using two = await serviceBed({ bus, store: one.store })
+    const [near, far] = [one.socket('room-1', 'holdfast'), two.socket('room-1', 'holdfast')]
+    const plain = one.socket('room-1')
+    const holder = one.browser('tab-1')
+    await holder.call('POST', LOCK, { name: 'Mika' })
+    await eventually(() => expect(far).toHaveLength(1))
+    await holder.call('PUT', LOCK, { name: 'Mika' })
+    await holder.call('PUT', LOCK, { name: 'Mika (away)' })
+    for (const heard of [near, far])
+      await eventually(() => expect(nameIn(heard.at(-1)?.data ?? {})).toBe('Mika (away)'))
+    expect(plain.map(({ event }) => event)).toEqual(['document.locked'])
+    for (const bed of [one, two]) {
+      const reader = bed.browser('tab-2')
+      expect(nameIn((await reader.call('GET', LOCK)).body)).toBe('Mika (away)')
+      expect(nameIn((await reader.call('POST', LOCK)).body)).toBe('Mika (away)')
+      const { body } = await bed.program(ADMIN_TOKEN).call('GET', '/api/locks')
+      expect(body).toMatchObject({
+        locks: [{ metadata: { name: 'Mika (away)', client: expect.any(String) } }],
+      })
+    }
+    // A heartbeat without a name changes nothing.
+    await holder.call('PUT', LOCK)
+    expect(nameIn((await holder.call('GET', LOCK)).body)).toBe('Mika (away)')
+    await holder.call('PUT', LOCK, { name: null })
+    expect(nameIn((await holder.call('GET', LOCK)).body)).toBeUndefined()
+    await holder.call('DELETE', LOCK)
+    await holder.call('POST', LOCK, { name: 'Mika' })
+    expect(nameIn((await holder.call('GET', LOCK)).body)).toBe('Mika')
+  })
+
+  it('is told again with every heartbeat, for nodes that missed it', async () => {
+    const bus = memoryBus()
+    await using one = await serviceBed({ bus })
+    const holder = one.browser('tab-1')
+    await holder.call('POST', LOCK, { name: 'Mika' })
+    await holder.call('PUT', LOCK, { name: 'Aoi' })
+    await using late = await serviceBed({ bus, store: one.store })
+    await holder.call('PUT', LOCK, { name: 'Aoi' })
+    await eventually(async () => expect(nameIn((await late.browser().call('GET', LOCK)).body)).toBe('Aoi'))
+  })
+
+  it('is refused if it is malformed, and stays if the identity has a name of its own', async () => {
+    await using bed = await serviceBed({ identify: async () => ({ id: 'mika', name: 'Mika of the office' }) })
+    const holder = bed.browser('tab-1')
+    await holder.call('POST', LOCK)
+    expect((await holder.call('PUT', LOCK, { name: 'x'.repeat(81) })).status).toBe(400)
+    await holder.call('PUT', LOCK, { name: 'Somebody else' })
+    expect(nameIn((await holder.call('GET', LOCK)).body)).toBe('Mika of the office')
   })
 })
 

@@ -12,7 +12,8 @@ import {
 } from '../protocol/index.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import type { Channels } from './channels/index.ts'
-import { roomOf } from './identity.ts'
+import type { HolderNames } from './holder-names.ts'
+import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed, Transition } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { Terms } from './room-terms.ts'
@@ -28,6 +29,7 @@ export interface AnnouncerOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly termsOf: (room: string) => Terms
+  readonly names: HolderNames
 }
 
 /**
@@ -39,14 +41,16 @@ export class Announcer {
   readonly #bus: Bus
   readonly #clock: Clock
   readonly #termsOf: AnnouncerOptions['termsOf']
+  readonly #names: HolderNames
   /** When the room was last told of a renewal. */
   readonly #renewedAt = new Map<string, number>()
 
-  constructor({ channels, bus, clock, termsOf }: AnnouncerOptions) {
+  constructor({ channels, bus, clock, termsOf, names }: AnnouncerOptions) {
     this.#channels = channels
     this.#bus = bus
     this.#clock = clock
     this.#termsOf = termsOf
+    this.#names = names
   }
 
   /** Announces changes from now on. The leases that the feed found at its start are not announced. */
@@ -58,6 +62,12 @@ export class Announcer {
   /** To everybody in the room, on every node. */
   async publishToRoom<Name extends DocumentEventName>(name: Name, event: DocumentEvent<Name>): Promise<void> {
     await this.#bus.publish({ topic: ROOM_TOPIC, data: { name, event } })
+  }
+
+  /** The holder of a room has this name from now on. */
+  async publishName(room: string, lease: LeaseRecord, name: string | null): Promise<void> {
+    this.#names.set(lease.resource, lease.token, name)
+    await this.publishToRoom('document.renewed', lockedEvent(room, this.#names.current(lease)))
   }
 
   /** To everybody in the room who is connected to this node, if every node sends the event itself. */
@@ -80,17 +90,24 @@ export class Announcer {
     if (topic === CLIENT_TOPIC && typeof client === 'string')
       this.#channels.broadcast(clientChannel(client), name, event)
     const { room_id: room } = event as JsonObject
-    if (topic === ROOM_TOPIC && typeof room === 'string')
-      this.#channels.broadcast(roomChannel(room), name, event)
+    if (topic !== ROOM_TOPIC || typeof room !== 'string') return
+    if (name === 'document.renewed') this.#receiveName(room, event as DocumentEvent<'document.renewed'>)
+    else this.#channels.broadcast(roomChannel(room), name, event)
   }
 
-  #onTransition({ phase, lease }: Transition): void {
+  #receiveName(room: string, event: DocumentEvent<'document.renewed'>): void {
+    this.#names.set(roomResource(room), event.token, event.holder.name ?? null)
+    this.#channels.broadcastToOwn(roomChannel(room), 'document.renewed', event)
+  }
+
+  #onTransition({ phase, lease: granted }: Transition): void {
+    const lease = this.#names.current(granted)
     this.#channels.broadcast(LEASES_CHANNEL, 'lease.change', { lease: observed(lease) })
     const room = roomOf(lease.resource)
     if (room === null) return
     if (phase === 'renewed') this.#onRenewed(room, lease)
-    else if (phase === 'started') this.sendToRoom('document.locked', lockedEvent(room, lease))
-    else this.sendToRoom('document.unlocked', unlockedEvent(room, lease))
+    if (phase === 'started') this.sendToRoom('document.locked', lockedEvent(room, lease))
+    if (phase === 'ended') this.sendToRoom('document.unlocked', unlockedEvent(room, lease))
   }
 
   /**
@@ -123,6 +140,11 @@ export function personOf({ owner, metadata }: LeaseRecord): Person {
   }
 }
 
+/** The same for two requests of one client. */
+export function keyOf({ session_id, client_id = '' }: Person): string {
+  return JSON.stringify([session_id, client_id])
+}
+
 /** The times of a live lease, as they are in every answer. */
 export function timesOf({ acquiredAt, expiresAt, remaining }: LeaseRecord) {
   return {
@@ -139,7 +161,7 @@ function lockedEvent(room: string, lease: LeaseRecord): DocumentEvent<'document.
 
 function unlockedEvent(room: string, lease: LeaseRecord): DocumentEvent<'document.unlocked'> {
   const { owner, token, state } = lease
-  const reason = state === 'held' ? 'expired' : state
+  const reason = state === 'held' || state === 'kept' ? 'expired' : state
   const { locked_at } = timesOf(lease)
   return { room_id: room, session_id: owner, token, holder: personOf(lease), locked_at, reason }
 }

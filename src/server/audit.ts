@@ -5,7 +5,7 @@ import { type AuditEntry, type AuditPage, auditEntry } from '../protocol/index.t
 /** Who locked, unlocked and took over which resource. It is limited in size: the oldest entries are deleted first. */
 export interface AuditLog {
   append(entry: AuditEntry): Promise<void>
-  /** Rejects if it cannot be read and written now. Changes nothing. Absent: a `read` tells enough. */
+  /** Rejects if it cannot be read and written now. Leaves nothing behind. Absent: a `read` tells enough. */
   check?(): Promise<void>
   /** The newest first. */
   read(query: AuditQuery): Promise<AuditReading>

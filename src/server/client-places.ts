@@ -47,7 +47,7 @@ export class ClientPlaces {
   readonly #options: ClientPlacesOptions
   /** By resource and id. */
   readonly #places = new Map<string, Place>()
-  /** Clients that were called and have not asked since. */
+  /** Clients that were called and have not asked since. Each entry is one call, whose timer it cancels. */
   readonly #checks = new Map<string, () => void>()
   #recountedAt = -Infinity
 
@@ -92,11 +92,14 @@ export class ClientPlaces {
   called(client: string): void {
     if (this.#checks.has(client)) return
     const { clock, onError } = this.#options
-    const check = () => {
-      this.#checks.delete(client)
-      this.#giveUpIfDead(client).catch((error: unknown) => onError('places', error))
-    }
-    this.#checks.set(client, clock.setTimer(check, ASKS_AGAIN_WITHIN_MS, true))
+    const check = () =>
+      this.#giveUpIfDead(client)
+        .catch((error: unknown) => onError('places', error))
+        .finally(() => {
+          if (this.#checks.get(client) === cancel) this.#checks.delete(client)
+        })
+    const cancel = clock.setTimer(check, ASKS_AGAIN_WITHIN_MS, true)
+    this.#checks.set(client, cancel)
   }
 
   /** The client has sent a request. */
@@ -136,14 +139,18 @@ export class ClientPlaces {
   async #giveUpIfDead(client: string): Promise<void> {
     const { store, channels } = this.#options
     const channel = clientChannel(client)
+    const call = this.#checks.get(client)
     if ((await channels.occupied(channel)).has(channel)) return
+    // It has asked while the other nodes were asked about it.
+    if (this.#checks.get(client) !== call) return
     for (const [key, place] of this.#places) {
       if (place.client !== client) continue
       this.#forget(key)
       const { resource, id } = place
-      const [holders = []] = await store.read([resource])
+      const [leases = []] = await store.read([resource])
       // It may have been granted at another node.
-      if (holders.every((lease) => lease.id !== id)) await store.release({ resource, id })
+      if (!leases.some((lease) => lease.id === id && lease.state === 'held'))
+        await store.release({ resource, id })
     }
   }
 

@@ -1,5 +1,9 @@
 import { EventEmitter } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { expectRefusal, FOREIGN } from '../../test/server/expect-refusal.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
@@ -10,8 +14,10 @@ import {
   type LockServerOptions,
   memoryAudit,
   memoryBus,
+  memoryDocuments,
 } from './index.ts'
-import { attachSockets, createServer } from './node/index.ts'
+import type { Log } from './log.ts'
+import { attachSockets, createServer, sqliteDocuments, sqliteParts } from './node/index.ts'
 
 const SECRETS = { cookieSecrets: ['a-cookie-secret-of-tests'], channelSecret: 'a-channel-secret-of-tests' }
 const GIVEN = { log: () => {}, settings: SECRETS }
@@ -98,7 +104,7 @@ describe('everything that ends', () => {
   })
 })
 
-it('two nodes with one SecretStore accept the sessions of each other', async () => {
+function secretStore() {
   const kept = new Map<string, string>()
   const secrets = {
     async keep(name: string, secret: string) {
@@ -106,6 +112,29 @@ it('two nodes with one SecretStore accept the sessions of each other', async () 
       return kept.get(name) ?? ''
     },
   }
+  return { kept, secrets }
+}
+
+it('a node puts the shared secrets back into a store that lost them, and says if the store has others', async () => {
+  const { kept, secrets } = secretStore()
+  const clock = new FakeClock()
+  const logged: string[] = []
+  const log: Log = (_, message, fields) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  await using _ = await createLockServer({ store: memoryStore({ clock }), secrets, clock, log })
+  const before = new Map(kept)
+  kept.clear()
+  await clock.advance(60_000)
+  await eventually(() => expect(kept).toEqual(before))
+  kept.set('cookie', 'a-secret-of-another-node')
+  await clock.advance(60_000)
+  await eventually(() =>
+    expect(logged.join()).toMatch(/another cookie secret than this node.*restart this node/),
+  )
+  expect(logged.join()).not.toContain('a-secret-of-another-node')
+})
+
+it('two nodes with one SecretStore accept the sessions of each other', async () => {
+  const { secrets } = secretStore()
   const store = memoryStore()
   await using one = await createLockServer({ store, secrets, log: () => {} })
   await using two = await createLockServer({ store, secrets, log: () => {} })
@@ -134,3 +163,55 @@ it('a meter and a log that throw do not affect a request', async () => {
 function openHub(bus = memoryBus()) {
   return createChannels({ key: 'app', secret: 'a secret', bus, clock: new FakeClock() })
 }
+
+describe('what the nodes of a service would not share', () => {
+  const BUS = "without a bus, several nodes do not hear of each other's changes: pass one"
+  const CONTENTS = 'contents are in the memory of each node, and the leases are shared: pass other documents'
+  const ALL = '; redisParts(client) has all of them'
+
+  it.each<[string, Partial<LockServerOptions>, string[]]>([
+    ['redis', {}, [BUS + ALL]],
+    ['redis', { documents: memoryDocuments() }, [BUS + ALL, CONTENTS + ALL]],
+    ['redis', { documents: memoryDocuments(), bus: memoryBus() }, [CONTENTS + ALL]],
+    ['firestore', { documents: memoryDocuments() }, [BUS, CONTENTS]],
+    ['memory', { documents: memoryDocuments() }, []],
+    ['sqlite', {}, []],
+  ])('is said at the start, on %s: case %#', async (kind, options, expected) => {
+    const said: string[] = []
+    const log = (level: string, message: string) => level === 'warn' && said.push(message)
+    await using _ = await createLockServer({
+      settings: SECRETS,
+      store: { ...memoryStore(), kind },
+      ...options,
+      log,
+    })
+    expect(said).toEqual(expected)
+  })
+})
+
+describe('the parts of a server on SQLite', () => {
+  it('keep contents, secrets and leases in one file, and close it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-parts-'))
+    const path = join(directory, 'holdfast.db')
+    const secrets: string[] = []
+    for (let start = 0; start < 2; start++) {
+      await using parts = sqliteParts(path)
+      await using server = await createLockServer({ ...parts, log: () => {} })
+      secrets.push(server.settings.channelSecret)
+      if (start === 0) {
+        await parts.documents.fence('minutes', { token: 1, holder: 'a' })
+        await parts.documents.save('minutes', { token: 1, holder: 'a' }, 'written')
+      }
+      expect((await parts.documents.read('minutes'))?.content).toBe('written')
+      await server.close()
+      // A second close, by the end of the block, does nothing.
+      await parts.close()
+    }
+    expect(secrets[1]).toBe(secrets[0])
+    const documents = sqliteDocuments(path)
+    expect((await documents.read('minutes'))?.content).toBe('written')
+    documents.close()
+    await expect(documents.read('minutes')).rejects.toMatchObject({ code: 'store-failed' })
+    rmSync(directory, { recursive: true })
+  })
+})

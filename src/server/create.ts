@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
 import { expectFunction, expectMethods, expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
-import { suggestStore } from '../base/backend-of.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
+import { suggestStore } from '../base/suggest-store.ts'
 import { Tracer, type TracingApi } from '../base/tracing.ts'
 import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
@@ -13,11 +13,12 @@ import type { Bus } from './bus.ts'
 import { memoryBus } from './buses/memory.ts'
 import { type ChannelsHub, createChannels } from './channels/index.ts'
 import { ClientPlaces } from './client-places.ts'
-import { type DocumentStore, memoryDocuments } from './documents.ts'
+import { type DocumentStore, inMemory, memoryDocuments } from './documents.ts'
 import { Handover } from './handover.ts'
+import { HolderNames } from './holder-names.ts'
 import { createApp } from './http/app.ts'
 import { Authenticator, channelCheck } from './http/authentication.ts'
-import { HttpError, Stopping } from './http/http-error.ts'
+import { HttpError } from './http/http-error.ts'
 import { type ClientOf, RequestHandler } from './http/request-handler.ts'
 import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
 import { LeaseFeed } from './lease-feed.ts'
@@ -26,11 +27,13 @@ import { errorFields, jsonLog, type Log } from './log.ts'
 import { measured } from './measured.ts'
 import { checkDependencies, sharedCheck } from './readiness.ts'
 import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
-import { type SecretStore, withSecrets } from './secrets.ts'
+import { restoreSecrets, type SecretStore, withSecrets } from './secrets.ts'
 import type { OnError, OnTelemetry, Service } from './service.ts'
 import { type Meter, StatsWindow } from './stats.ts'
 import { WaiterLimits } from './waiter-limits.ts'
 import { WaitingList } from './waiting-list.ts'
+import { Stopping } from './waiting-requests.ts'
+import { Withdrawals } from './withdrawals.ts'
 
 export interface LockServerOptions {
   /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
@@ -92,6 +95,7 @@ export interface LockServer extends AsyncDisposable {
 }
 
 const SWEEP_AT_ONCE = 500
+const DOCUMENT_CALLS = ['fence', 'read', 'save', 'remove', 'sweep'] as const
 const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
 
 /**
@@ -107,16 +111,17 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   const measuring = { meter, clock }
   const tracer = options.tracing && new Tracer(options.tracing)
   const attributes = { 'holdfast.backend': options.store.kind }
-  const traced = tracer ? tracer.around(options.store, STORE_CALLS, attributes, true) : options.store
-  const store = measured('store', traced, STORE_CALLS, measuring)
+  const traced = <T extends object>(part: string, target: T, methods: readonly (keyof T & string)[]) =>
+    tracer ? tracer.around(target, methods, attributes, { part, onlyInside: true }) : target
+  const store = measured('store', traced('store', options.store, STORE_CALLS), STORE_CALLS, measuring)
   const bus = measured('bus', options.bus ?? memoryBus(), ['publish'], measuring)
   const given = settingsOf(options.settings)
   const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
   const settings = await withSecrets(given, log, options.secrets)
   const documents = measured(
     'documents',
-    options.documents ?? defaultDocuments(store, clock),
-    ['fence', 'read', 'save', 'remove', 'sweep'],
+    traced('documents', options.documents ?? defaultDocuments(store, clock), DOCUMENT_CALLS),
+    DOCUMENT_CALLS,
     measuring,
   )
   const audit = measured(
@@ -125,6 +130,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     ['append', 'read'],
     measuring,
   )
+  warnAboutNodes(options, log)
   const authorize = options.authorize ?? defaultAuthorize(settings)
   const onError: OnError = (operation, error) => log('error', operation, errorFields(error))
   const draining = new AbortController()
@@ -159,7 +165,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onError,
   })
   const termsOf = roomTermsOf(settings, options.roomTerms)
-  const announcer = new Announcer({ channels, bus, clock, termsOf })
+  const names = new HolderNames()
+  const announcer = new Announcer({ channels, bus, clock, termsOf, names })
   const stats = new StatsWindow(clock)
   const waitingList = new WaitingList({
     bus,
@@ -175,6 +182,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     documents,
     audit,
     feed,
+    names,
     waitingList,
     clock,
     termsOf,
@@ -183,6 +191,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onChange: (change) => meter && notify(() => meter.lease(change)),
   })
   const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
+  const withdrawals = new Withdrawals({ bus, clock, locks, handover, onError })
   const waiterLimits = new WaiterLimits(settings)
   const service: Service = {
     store,
@@ -198,14 +207,16 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onTelemetry,
     feed,
     announcer,
+    names,
     waitingList,
     termsOf,
     waiterLimits,
     locks,
     clientPlaces: new ClientPlaces({ store, channels, limits: waiterLimits, clock, onError }),
     handover,
+    withdrawals,
     stats,
-    failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock)),
+    failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock), clock),
     draining: draining.signal,
     stop: stopping.signal,
   }
@@ -232,6 +243,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   async function shutDown(): Promise<void> {
     notify(log, 'info', 'stopping', { sockets: channels.sockets, waiters: waitingList.size })
     stopping.abort(new Stopping())
+    locks.stop()
     stopSweeping()
     await channels.close()
     await subscription?.[Symbol.asyncDispose]()
@@ -243,6 +255,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
       announcer.receive(message)
       handover.receive(message)
       waitingList.receive(message)
+      withdrawals.receive(message)
     })
     await feed.start()
   } catch (error) {
@@ -259,7 +272,9 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
       store: store.load,
     }))
   }
-  stopSweeping = sweepRegularly(service)
+  stopSweeping = sweepRegularly(service, async () => {
+    if (options.secrets) await restoreSecrets(given, settings, options.secrets)
+  })
   notify(log, 'info', 'started', { store: store.kind })
   return {
     fetch: (request, env) => app.fetch(request, env),
@@ -284,6 +299,24 @@ function defaultDocuments({ kind }: LeaseStore, clock: Clock): DocumentStore {
     )
   }
   return { ...documents, read: refuseContents, save: refuseContents, remove: refuseContents }
+}
+
+/** Stores that only processes of one machine share. */
+const OF_ONE_MACHINE = ['memory', 'sqlite', 'file']
+const WITH_PARTS = ['etcd', 'mysql', 'nats', 'postgres', 'redis']
+
+/** Says what the nodes of a service with a shared store would not share. */
+function warnAboutNodes({ store, bus, documents }: LockServerOptions, log: Log): void {
+  if (OF_ONE_MACHINE.includes(store.kind)) return
+  const remedy = WITH_PARTS.includes(store.kind) ? `; ${store.kind}Parts(client) has all of them` : ''
+  if (!bus)
+    notify(log, 'warn', `without a bus, several nodes do not hear of each other's changes: pass one${remedy}`)
+  if (documents && inMemory.has(documents))
+    notify(
+      log,
+      'warn',
+      `contents are in the memory of each node, and the leases are shared: pass other documents${remedy}`,
+    )
 }
 
 /** The names of all options. */
@@ -330,12 +363,16 @@ function resourcesOf(channel: string): string[] {
 }
 
 /** Sweeps, one sweep after the other, until the returned function is called. Does not keep the process alive. */
-function sweepRegularly({ locks, documents, clock, settings, onError }: Service): () => void {
+function sweepRegularly(
+  { locks, documents, clock, settings, onError }: Service,
+  restore: () => Promise<void>,
+): () => void {
   let cancel = () => {}
   let stopped = false
   const sweepAll = async () => {
     while ((await locks.sweep(SWEEP_AT_ONCE)).length === SWEEP_AT_ONCE);
     await documents.sweep?.()
+    await restore()
   }
   const sweepLater = () => {
     if (stopped) return

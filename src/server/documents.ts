@@ -18,15 +18,25 @@ export interface DocumentStore {
   /** `null`: nothing was saved. Rejects with `UnreadableContent` if the stored content cannot be read. */
   read(room: string): Promise<SavedDocument | null>
   /**
-   * Saves if the fence is at exactly this grant and, if `revision` is given, the content is still at this revision
-   * (0: there is no content), in one atomic step.
+   * Saves if the fence is at exactly this grant, no save or removal of this grant had a higher `sequence`, and the
+   * content is still at this `revision` (0: there is no content), in one atomic step. A `sequence` equal to the highest
+   * one is a repeated request: nothing is written, and the answer has the time and revision of the latest save. If the
+   * content was removed since, it is refused. The highest `sequence` of a grant is also kept when a save has none, and
+   * when the content is removed.
    */
-  save(room: string, grant: Grant, content: JsonValue, revision?: number): Promise<Saving>
-  /** Deletes the content on the same conditions. `grant` is `null` for an administrator, who passes the fence. */
-  remove(room: string, grant: Grant | null, revision?: number): Promise<Removal>
-  /** Rejects if it cannot be read and written now. Changes nothing. Absent: a `read` tells enough. */
+  save(room: string, grant: Grant, content: JsonValue, revision?: number, sequence?: number): Promise<Saving>
+  /**
+   * Removes the content if the fence and the `revision` are as expected, and no save or removal of this grant had this
+   * `sequence` or a higher one. Where there is no content, only the `sequence` is kept. `grant` is `null` for an
+   * administrator, who passes the fence and has no `sequence`.
+   */
+  remove(room: string, grant: Grant | null, revision?: number, sequence?: number): Promise<Removal>
+  /** Rejects if it cannot be read and written now. Leaves nothing behind. Absent: a `read` tells enough. */
   check?(): Promise<void>
-  /** Deletes fences of rooms without a content that are older than `KEEP_FENCE_MS`. Called every minute. */
+  /**
+   * Deletes fences of rooms without a content if the fence and the removal are older than `KEEP_FENCE_MS`. Called every
+   * minute.
+   */
   sweep?(): Promise<void>
 }
 
@@ -45,7 +55,7 @@ export interface SavedDocument {
   readonly revision: number
 }
 
-/** The stored content is damaged, or another version wrote it. It stays until a save replaces it. */
+/** The stored content is damaged, or another version wrote it. It stays until a save or a deletion replaces it. */
 export class UnreadableContent extends LeaseError {
   override readonly name = 'UnreadableContent'
 
@@ -84,6 +94,8 @@ export type SaveRefusal =
   | { readonly fence: number | null }
   /** The content is at another revision than the expected one. 0: there is none. */
   | { readonly revision: number }
+  /** A newer save or removal of the same grant was carried out: the one with this sequence. */
+  | { readonly sequence: number }
 
 /** What became of a request to set the content of a room, or to remove it. */
 export type Changed = { readonly savedAt: number } | SaveRefusal
@@ -94,7 +106,44 @@ export function savingOf(changed: Changed): Saving {
   return { saved: true, savedAt: changed.savedAt, revision: changed.savedAt }
 }
 
-/** A room without a content is as whoever removes it wants it. */
+/** The highest sequence of a grant; `null`: it has none. */
+export interface Sequenced {
+  readonly highest: number | null
+  readonly hasContent: boolean
+}
+
+/** What a save gets whose `sequence` is not above the highest one. `null`: the sequence does not decide. */
+export function lateSave(
+  sequence: number | undefined,
+  { highest, hasContent }: Sequenced,
+): 'repeated' | { readonly sequence: number } | null {
+  if (sequence === undefined || highest === null || sequence > highest) return null
+  return hasContent && sequence === highest ? 'repeated' : { sequence: highest }
+}
+
+/** The same for a removal. */
+export function lateRemoval(
+  sequence: number | undefined,
+  { highest, hasContent }: Sequenced,
+): { readonly sequence: number } | null {
+  if (sequence === undefined || highest === null || sequence > highest || !hasContent) return null
+  return { sequence: highest }
+}
+
+/** Why the row of a room, whose fence is right, was not changed. */
+export function unchangedRow(
+  kind: 'save' | 'remove',
+  sequence: number | undefined,
+  row: { readonly sequence?: unknown; readonly saved_at?: unknown; readonly revision?: unknown } = {},
+): Changed {
+  const revision = Number(row.revision ?? 0)
+  const stored = { highest: row.sequence == null ? null : Number(row.sequence), hasContent: revision !== 0 }
+  const late = kind === 'save' ? lateSave(sequence, stored) : lateRemoval(sequence, stored)
+  if (late === 'repeated') return { savedAt: Number(row.saved_at) }
+  return late ?? { revision }
+}
+
+/** Removing content that is not there succeeds. */
 export function removalOf(changed: Changed, expected = 0): Removal {
   const isDone = 'savedAt' in changed || ('revision' in changed && changed.revision === expected)
   return isDone ? { removed: true } : { removed: false, ...changed }
@@ -108,6 +157,9 @@ export const KEEP_FENCE_MS = 3_600_000
  * such fences stay.
  */
 export const FIRST_TIME_TOKEN = 10 ** 15
+
+/** The stores whose contents end with the process. */
+export const inMemory = new WeakSet<DocumentStore>()
 
 /** Contents in memory, which end with the process: for tests, or for one process with its locks in memory. */
 export function memoryDocuments(options: { readonly clock?: Clock } = {}): DocumentStore {
@@ -123,7 +175,20 @@ export function memoryDocuments(options: { readonly clock?: Clock } = {}): Docum
     return expected === undefined || expected === revision ? null : { revision }
   }
   let lastRevision = 0
-  return {
+  /** By room: the highest sequence and its grant. */
+  const sequences = new Map<string, { readonly token: number; readonly sequence: number }>()
+  /** By room: when its content was removed. */
+  const removals = new Map<string, number>()
+  const sequencedOf = (room: string, grant: Grant | null): Sequenced => {
+    const stored = sequences.get(room)
+    const highest = stored && stored.token === grant?.token ? stored.sequence : null
+    return { highest, hasContent: documents.has(room) }
+  }
+  const raise = (room: string, grant: Grant, sequence: number) => {
+    const { highest } = sequencedOf(room, grant)
+    sequences.set(room, { token: grant.token, sequence: Math.max(highest ?? 0, sequence) })
+  }
+  const store: DocumentStore = {
     async check() {},
     async fence(room, grant) {
       if ((fences.get(room)?.token ?? -1) >= grant.token) return false
@@ -133,25 +198,43 @@ export function memoryDocuments(options: { readonly clock?: Clock } = {}): Docum
     async read(room) {
       return documents.get(room) ?? null
     },
-    async save(room, grant, content, expected) {
+    async save(room, grant, content, expected, sequence) {
+      const fenced = refusal(room, grant)
+      if (fenced) return { saved: false, ...fenced }
+      const late = lateSave(sequence, sequencedOf(room, grant))
+      const stored = documents.get(room)
+      if (late === 'repeated' && stored)
+        return { saved: true, savedAt: stored.savedAt, revision: stored.revision }
+      if (late && late !== 'repeated') return { saved: false, ...late }
       const refused = refusal(room, grant, expected)
       if (refused) return { saved: false, ...refused }
       const savedAt = clock.now()
       lastRevision = Math.max(lastRevision + 1, savedAt)
-      documents.set(room, { content, token: grant.token, savedAt, revision: lastRevision })
-      return { saved: true, savedAt, revision: lastRevision }
+      const saved = { savedAt, revision: lastRevision }
+      documents.set(room, { content, token: grant.token, ...saved })
+      if (sequence !== undefined) raise(room, grant, sequence)
+      return { saved: true, ...saved }
     },
-    async remove(room, grant, expected) {
-      const refused = refusal(room, grant, expected)
+    async remove(room, grant, expected, sequence) {
+      const fenced = refusal(room, grant)
+      if (fenced) return { removed: false, ...fenced }
+      const refused = lateRemoval(sequence, sequencedOf(room, grant)) ?? refusal(room, grant, expected)
       if (refused) return { removed: false, ...refused }
       documents.delete(room)
+      if (fences.has(room)) removals.set(room, clock.now())
+      if (grant && sequence !== undefined) raise(room, grant, sequence)
       return { removed: true }
     },
     async sweep() {
       // A token is not lower than the time of its grant in microseconds.
-      const oldest = (clock.now() - KEEP_FENCE_MS) * 1000
-      for (const [room, { token }] of fences)
-        if (token >= FIRST_TIME_TOKEN && token < oldest && !documents.has(room)) fences.delete(room)
+      const oldest = clock.now() - KEEP_FENCE_MS
+      for (const [room, { token }] of fences) {
+        const isOld = token < oldest * 1000 && (removals.get(room) ?? 0) < oldest
+        if (token >= FIRST_TIME_TOKEN && isOld && !documents.has(room))
+          for (const kept of [fences, sequences, removals]) kept.delete(room)
+      }
     },
   }
+  inMemory.add(store)
+  return store
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import {
   type Answer,
@@ -71,7 +71,10 @@ describe('a takeover', () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     await bed.clock.advance(1000)
-    await answer(holder, false)
+    expect((await answer(holder, false)).body.error).toBe('takeover_not_declinable')
+    // It is still open, and nobody hears that it was declined.
+    expect((await holder.call('GET', LOCK)).body).toMatchObject({ request: { kind: 'takeover' } })
+    expect(story(heard)).not.toContain('document.takeover-answered 12:00:01')
     await bed.clock.advance(4000)
     expect((await taking).status).toBe(200)
   })
@@ -206,6 +209,63 @@ describe('a handover request', () => {
     expect(request.answer_within_ms).toBe(13_000)
     await asked.call('POST', `${LOCK}/request/answer`, { request_id: request.request_id, granted: true })
     expect((await asking).status).toBe(200)
+  })
+
+  it('is granted although the message with the answer was lost', async () => {
+    const bus = memoryBus()
+    let lost = 0
+    const publish = async (message: BusMessage) => {
+      if (lost === 0 && message.topic === 'handover' && 'granted' in message.data) lost++
+      else await bus.publish(message)
+    }
+    await using lossy = await serviceBed({ bus: { ...bus, publish } })
+    const asked = lossy.browser('tab-1')
+    await asked.call('POST', LOCK)
+    const asking = lossy.browser('tab-2').call('POST', `${LOCK}/request`)
+    const requestId = await eventually(async () => {
+      const { request } = Object((await asked.call('PUT', LOCK)).body)
+      expect(request).toBeDefined()
+      return request.request_id
+    })
+    await asked.call('POST', `${LOCK}/request/answer`, { request_id: requestId, granted: true })
+    expect(lost).toBe(1)
+    await lossy.clock.advance(2000)
+    expect((await asking).status).toBe(200)
+  })
+
+  it('is shown to the holder again if its answer could not be told', async () => {
+    const bus = memoryBus()
+    let fails = true
+    const publish = async (message: BusMessage) => {
+      if (fails && message.topic === 'handover' && 'granted' in message.data) throw new Error('no connection')
+      await bus.publish(message)
+    }
+    await using failing = await serviceBed({ bus: { ...bus, publish } })
+    const asked = failing.browser('tab-1')
+    await asked.call('POST', LOCK)
+    const asking = failing.browser('tab-2').call('POST', `${LOCK}/request`)
+    const shown = () =>
+      eventually(async () => {
+        const { request } = Object((await asked.call('PUT', LOCK)).body)
+        expect(request).toBeDefined()
+        return request.request_id
+      })
+    const answer = async () =>
+      asked.call('POST', `${LOCK}/request/answer`, { request_id: await shown(), granted: true })
+    expect((await answer()).status).toBe(500)
+    fails = false
+    expect((await answer()).status).toBe(200)
+    expect((await asking).status).toBe(200)
+  })
+
+  it('gets a lock whose end was not heard', async () => {
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    // As on a store that cannot push, at another node.
+    const watched = vi.spyOn(bed.store, 'read').mockResolvedValue([[]])
+    onTestFinished(() => watched.mockRestore())
+    await bed.clock.advance(15_000)
+    expect((await asking).body.error).not.toBe('handover_unanswered')
   })
 
   it('can be answered only by the holder', async () => {

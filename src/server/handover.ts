@@ -1,7 +1,7 @@
 /**
  * Handing a lock from one holder to the next. The holder is told, and the request of the next one stays open:
  *
- *     takeover: told ──grace period over, or holder agrees──▶ replaced
+ *     takeover: told ──grace period over, or holder agrees──▶ replaced; the holder cannot decline
  *     request:  told ──holder agrees──▶ replaced; holder declines ──▶ declined; no answer ──▶ as configured
  *
  * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
@@ -13,8 +13,8 @@ import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { type HandoverRequest, handoverRequest } from '../protocol/index.ts'
-import type { Announcer } from './announcer.ts'
+import { type HandoverRequest, handoverRequest, type Person } from '../protocol/index.ts'
+import { type Announcer, keyOf } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
@@ -55,8 +55,10 @@ export interface HandoverOptions {
 type Outcome = 'granted' | 'declined' | 'freed' | 'unanswered'
 
 interface PendingRequest {
-  /** The id of the lease that the client wants. */
-  readonly id: string
+  readonly room: string
+  readonly by: Person
+  /** Wall time. */
+  readonly since: number
   readonly token: number
   withdraw(): void
   answered(granted: boolean): void
@@ -68,6 +70,8 @@ interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by'>> {
   /** When its time is over. */
   readonly until: number
   isAnswered: boolean
+  /** What the holder has answered at this node. */
+  granted?: boolean | undefined
 }
 
 export class Handover {
@@ -86,6 +90,7 @@ export class Handover {
     const holder = await locks.holder(room)
     if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
     await this.#askHolder(room, client, holder, 'takeover', grace, signal)
+    signal.throwIfAborted()
     return locks.lock(room, client, { replace: holder.token })
   }
 
@@ -99,14 +104,19 @@ export class Handover {
     const holder = await locks.holder(room)
     if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
     const outcome = await this.#askHolder(room, client, holder, 'request', answerWithin, signal)
-    if (outcome === 'declined' || (outcome === 'unanswered' && unanswered === 'decline')) return outcome
+    if (outcome === 'declined') return outcome
+    // Whether the lock has become free may not have been heard here.
+    const isDeclined = outcome === 'unanswered' && unanswered === 'decline'
+    if (isDeclined && (await locks.holder(room))?.token === holder.token) return outcome
+    signal.throwIfAborted()
     return locks.lock(room, client, { replace: holder.token })
   }
 
-  /** The client gives up what it asked for. */
-  withdraw(room: string, client: LockClient): void {
-    const id = this.#options.locks.idOf(room, client)
-    for (const pending of this.#pending.values()) if (pending.id === id) pending.withdraw()
+  /** The client gives up what it asked for before this time. */
+  withdraw(room: string, person: Person, before: number): void {
+    for (const pending of this.#pending.values())
+      if (pending.room === room && keyOf(pending.by) === keyOf(person) && pending.since < before)
+        pending.withdraw()
   }
 
   /** The oldest open request to the holder of this token that it has not answered. */
@@ -120,21 +130,22 @@ export class Handover {
     return undefined
   }
 
-  /** Only the holder may answer, and only a request that is open. */
+  /** Only the holder may answer, and only a request that is open. `takeover`: it cannot be declined. */
   async answer(
     room: string,
     client: LockClient,
     requestId: string,
     granted: boolean,
-  ): Promise<'answered' | 'no-lock' | 'not-yours' | 'no-request'> {
-    const { locks, bus, announcer, clock } = this.#options
+  ): Promise<'answered' | 'no-lock' | 'not-yours' | 'no-request' | 'takeover'> {
+    const { locks, announcer, clock } = this.#options
     const holder = await locks.holder(room)
     if (!holder) return 'no-lock'
     if (!locks.isHolder(room, client, holder)) return 'not-yours'
     const open = this.#open.get(holder.token)?.get(requestId)
     if (open?.room !== room || open.until <= clock.monotonic()) return 'no-request'
-    open.isAnswered = true
-    await bus.publish({ topic: TOPIC, data: { requestId, token: holder.token, granted } })
+    if (open.kind === 'takeover' && !granted) return 'takeover'
+    await this.#tellAnswer(requestId, holder.token, granted)
+    Object.assign(open, { isAnswered: true, granted })
     await announcer.publishToRoom('document.takeover-answered', {
       room_id: room,
       request_id: requestId,
@@ -154,12 +165,18 @@ export class Handover {
     }
     const { requestId, token, openMs, ...about } = data
     const ofHolder = this.#open.get(token) ?? new Map<string, OpenRequest>()
-    const isAnswered = ofHolder.get(requestId)?.isAnswered ?? false
+    const { isAnswered = false, granted } = ofHolder.get(requestId) ?? {}
+    // Its node still waits for the answer, so the message with the answer was lost.
+    if (openMs > 0 && granted !== undefined) this.#tellAnswer(requestId, token, granted).catch(() => {})
     const until = this.#options.clock.monotonic() + openMs
-    if (openMs > 0) setLimited(ofHolder, requestId, { ...about, until, isAnswered }, MAX_OPEN)
+    if (openMs > 0) setLimited(ofHolder, requestId, { ...about, until, isAnswered, granted }, MAX_OPEN)
     else ofHolder.delete(requestId)
     if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN)
     else this.#open.delete(token)
+  }
+
+  #tellAnswer(requestId: string, token: number, granted: boolean): Promise<void> {
+    return this.#options.bus.publish({ topic: TOPIC, data: { requestId, token, granted } })
   }
 
   async #askHolder(
@@ -170,7 +187,8 @@ export class Handover {
     limitMs: number,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { locks, feed, announcer, bus, clock } = this.#options
+    const { feed, announcer, bus, clock } = this.#options
+    const by = client.person
     signal.throwIfAborted()
     const requestId = randomId()
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
@@ -181,7 +199,9 @@ export class Handover {
     })
     const unlisten = onAbort(signal, () => reject(signal.reason))
     this.#pending.set(requestId, {
-      id: locks.idOf(room, client),
+      room,
+      by,
+      since: clock.now(),
       token: holder.token,
       withdraw: () => reject(new Withdrawn()),
       answered(granted) {
@@ -189,7 +209,6 @@ export class Handover {
         else if (kind === 'request') resolve('declined')
       },
     })
-    const by = client.person
     const endsAt = clock.monotonic() + limitMs
     const tellNodes = (openMs: number) =>
       bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs, kind, by } })

@@ -76,8 +76,8 @@ export function defaultAuthorize({
     if (action === 'admin') return false
     if (action === 'observe') return role === 'lease'
     if (action === 'telemetry') return role === 'lease' || acceptTelemetry
-    // The lease API shows the ids of leases. With the id, one session could end the lock of another.
-    if (action === 'lease') return role === 'lease' || (openLeases && roomOf(resource) === null)
+    // The lease API shows the ids of leases, and ends them by force. The locks of documents have routes of their own.
+    if (action === 'lease') return (role === 'lease' || openLeases) && roomOf(resource) === null
     return action !== 'takeover' || takeover
   }
 }

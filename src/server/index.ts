@@ -69,6 +69,20 @@ export {
   natsDocuments,
   natsSecrets,
 } from './nats.ts'
+export {
+  type EtcdServerOptions,
+  etcdParts,
+  type MysqlServerOptions,
+  mysqlParts,
+  type NatsServerOptions,
+  natsParts,
+  type PostgresServerOptions,
+  postgresParts,
+  type RedisServerOptions,
+  redisParts,
+  type ServerParts,
+  type SharedParts,
+} from './parts.ts'
 export { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
 export {
   checkDependencies,

@@ -2,22 +2,30 @@
  * Contents on any backend of keys and texts. A room's key has its fence and the name of its content, whose parts are
  * under keys of their own, because every grant writes the room's key. A save uploads the content under a new name, and
  * then compares and sets the room's key.
+ *
+ * A room's record that cannot be read stays in the record that a later grant writes, and its parts stay too, until a
+ * save or a deletion replaces them. Until then the room can be locked, and its content is unreadable.
  */
 import * as v from 'valibot'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
+import { parseJson } from '../protocol/index.ts'
 import type { Running } from '../stores/local/calls.ts'
 import { encodeName } from '../stores/nats/names.ts'
 import {
   type DocumentStore,
   type Grant,
   KEEP_FENCE_MS,
+  lateRemoval,
+  lateSave,
   type SaveRefusal,
+  type Saving,
+  type Sequenced,
   savedDocument,
   UnreadableContent,
 } from './documents.ts'
-import { callsOf, type KeyValues, MAX_TRIES } from './key-values.ts'
+import { callsOf, type KeyValues, MAX_TRIES, type StoredText } from './key-values.ts'
 
 /** The parts of a content are at `part.<room>.<id>.<number>`. */
 const savedParts = v.object({
@@ -26,12 +34,20 @@ const savedParts = v.object({
   token: v.number(),
   savedAt: v.number(),
 })
-/** `revision` is that of the last save, also after its content was deleted. */
+/** The highest sequence of the grant with this token. */
+const sequenced = v.object({ token: v.number(), sequence: v.number() })
+/**
+ * `revision` is that of the last save, also after its content was deleted. `unreadable`: the record that was found in
+ * its place, if nothing was saved since. Records of earlier versions have neither it nor `sequenced`, and those versions
+ * leave both as they are.
+ */
 const roomRecord = v.object({
   fence: v.number(),
   holder: v.string(),
   saved: v.nullable(savedParts),
   revision: v.number(),
+  sequenced: v.exactOptional(sequenced),
+  unreadable: v.exactOptional(v.string()),
 })
 type SavedParts = v.InferOutput<typeof savedParts>
 type RoomRecord = v.InferOutput<typeof roomRecord>
@@ -51,6 +67,9 @@ interface Replacement {
   readonly replaced: Found | null
 }
 
+/** Of a record that cannot be read. Every token is higher. */
+const NO_FENCE = { fence: 0, holder: '' }
+
 /** NATS takes 1 MiB and etcd 1.5 MiB by default, and a character has at most three bytes. */
 const PART_LENGTH = 256 * 1024
 
@@ -63,9 +82,7 @@ export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock)
   async function find(room: string): Promise<Found | null> {
     const stored = await values.get(roomKey(room))
     if (!stored) return null
-    const record = recordIn(stored.text)
-    if (!record) throw new UnreadableContent(room)
-    return { record, revision: stored.revision }
+    return { record: recordIn(stored.text) ?? unreadableRecord(stored), revision: stored.revision }
   }
 
   async function change(
@@ -115,8 +132,9 @@ export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock)
       calls.run(async () => {
         for (let last = 0; ; ) {
           const found = await find(room)
-          if (!found?.record.saved) return null
+          if (!found || !hasContent(found.record)) return null
           const { saved, revision } = found.record
+          if (!saved) throw new UnreadableContent(room)
           const parts = await Promise.all(partKeys(room, saved).map((key) => values.get(key)))
           if (parts.every((part) => part !== null))
             return savedDocument(room, parts.map(({ text }) => text).join(''), { ...saved, revision })
@@ -126,10 +144,11 @@ export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock)
         }
       }),
 
-    save: (room, grant, content, expected) =>
+    save: (room, grant, content, expected, sequence) =>
       calls.run(async (stop) => {
-        const refused = refusalOf((await find(room))?.record ?? null, grant, expected)
-        if (refused) return { saved: false, ...refused }
+        const answerOf = (record: RoomRecord | null) => answerWithoutSaving(record, grant, expected, sequence)
+        const early = answerOf((await find(room))?.record ?? null)
+        if (early) return early
         const texts = textsOf(JSON.stringify(content))
         const savedAt = clock.now()
         const saved: SavedParts = { id: randomId(), parts: texts.length, token: grant.token, savedAt }
@@ -139,32 +158,37 @@ export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock)
           uploaded = await values.put(key, texts[part] ?? '')
         }
         let revision = uploaded
+        let answer: Saving | null = null
         const changed = await change(room, stop, (record) => {
           // An earlier try wrote it, and its answer was lost.
           if (record?.saved?.id === saved.id) return 'done'
-          const refused = refusalOf(record, grant, expected)
-          if (refused || !record) return { refused: refused ?? { fence: null } }
+          answer = answerOf(record)
+          if (answer || !record) return 'done'
           // If this process stood still for so long, a sweep may have deleted the parts.
           if (Math.abs(clock.now() - savedAt) > KEEP_FENCE_MS / 2)
             throw new LeaseError('store-unavailable', `${values.backend}: the save took too long`)
           // Of two saves the later one may have uploaded first.
           revision = Math.max(uploaded, record.revision + 1)
-          return { record: { ...record, saved, revision } }
+          return { record: { ...readable(record), ...raised(record, grant, sequence), saved, revision } }
         })
-        if (changed !== 'done' && 'refused' in changed) {
+        if (answer) {
           await forgetParts(room, saved, uploaded)
-          return { saved: false, ...changed.refused }
+          return answer
         }
-        if (changed !== 'done') await forgetReplaced(room, changed)
+        if (changed !== 'done' && 'replaced' in changed) await forgetReplaced(room, changed)
         return { saved: true, savedAt, revision }
       }),
 
-    remove: (room, grant, expected) =>
+    remove: (room, grant, expected, sequence) =>
       calls.run(async (stop) => {
         const changed = await change(room, stop, (record) => {
-          const refused = refusalOf(record, grant, expected)
+          const refused =
+            refusalOf(record, grant, undefined) ??
+            lateRemoval(sequence, sequencedOf(record, grant)) ??
+            refusalOf(record, grant, expected)
           if (refused) return { refused }
-          return record?.saved ? { record: { ...record, saved: null } } : 'done'
+          if (!record || (!hasContent(record) && sequence === undefined)) return 'done'
+          return { record: { ...readable(record), ...raised(record, grant, sequence), saved: null } }
         })
         if (changed === 'done') return { removed: true }
         if ('refused' in changed) return { removed: false, ...changed.refused }
@@ -186,12 +210,24 @@ export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock)
 
 /** `null`: damaged, or written by another version. */
 function recordIn(text: string): RoomRecord | null {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return v.is(roomRecord, parsed) ? parsed : null
-  } catch {
-    return null
-  }
+  const parsed = parseJson(text)
+  return v.is(roomRecord, parsed) ? parsed : null
+}
+
+/** A fence that can be read is kept: the holder may still save. Its revision is above that of the content. */
+function unreadableRecord({ text, revision }: StoredText): RoomRecord {
+  const { fence, holder } = Object(parseJson(text))
+  const isFence = v.is(roomRecord.entries.fence, fence) && v.is(roomRecord.entries.holder, holder)
+  return { ...(isFence ? { fence, holder } : NO_FENCE), saved: null, revision, unreadable: text }
+}
+
+/** Also if the content cannot be read. */
+function hasContent({ saved, unreadable }: RoomRecord): boolean {
+  return saved !== null || unreadable !== undefined
+}
+
+function readable({ unreadable: _, ...record }: RoomRecord): RoomRecord {
+  return record
 }
 
 function refusalOf(
@@ -200,9 +236,42 @@ function refusalOf(
   expected: number | undefined,
 ): SaveRefusal | null {
   if (grant && (record?.fence !== grant.token || record.holder !== grant.holder))
-    return { fence: record?.fence ?? null }
-  const revision = record?.saved ? record.revision : 0
+    return { fence: record?.fence || null }
+  const revision = record && hasContent(record) ? record.revision : 0
   return expected === undefined || expected === revision ? null : { revision }
+}
+
+/** For a save that is refused, or was carried out before. `null`: it may be carried out. */
+function answerWithoutSaving(
+  record: RoomRecord | null,
+  grant: Grant,
+  expected: number | undefined,
+  sequence: number | undefined,
+): Saving | null {
+  const fenced = refusalOf(record, grant, undefined)
+  if (fenced) return { saved: false, ...fenced }
+  const late = lateSave(sequence, sequencedOf(record, grant))
+  if (late === 'repeated' && record?.saved)
+    return { saved: true, savedAt: record.saved.savedAt, revision: record.revision }
+  if (late && late !== 'repeated') return { saved: false, ...late }
+  const refused = refusalOf(record, grant, expected)
+  return refused && { saved: false, ...refused }
+}
+
+function sequencedOf(record: RoomRecord | null, grant: Grant | null): Sequenced {
+  const { sequenced } = record ?? {}
+  const isOfGrant = sequenced !== undefined && sequenced.token === grant?.token
+  return { highest: isOfGrant ? sequenced.sequence : null, hasContent: record !== null && hasContent(record) }
+}
+
+function raised(
+  record: RoomRecord,
+  grant: Grant | null,
+  sequence: number | undefined,
+): Pick<RoomRecord, 'sequenced'> {
+  if (!grant || sequence === undefined) return {}
+  const { highest } = sequencedOf(record, grant)
+  return { sequenced: { token: grant.token, sequence: Math.max(highest ?? 0, sequence) } }
 }
 
 /** Never cuts a character in two. */
@@ -219,7 +288,8 @@ function partKeys(room: string, { id, parts }: SavedParts): string[] {
 }
 
 /**
- * Deletes fences without a content and parts of interrupted saves that the last sweep found too. Resolves with the
+ * Deletes fences without a content and parts of interrupted saves that the last sweep found too. Which parts belong to
+ * a record that cannot be read is not known, so all parts of its room stay. Resolves with the
  * others. Their age is counted here, because etcd has no clock.
  */
 async function sweepUnused(
@@ -229,13 +299,20 @@ async function sweepUnused(
 ): Promise<ReadonlyMap<string, number>> {
   const unused = new Map<string, number>()
   const named = new Set<string>()
+  /** The beginnings of the keys of their parts. */
+  const unreadableRooms = new Set<string>()
   for await (const { key, text, revision } of values.list('room', 'texts', stop)) {
     const record = recordIn(text)
-    if (record?.saved) named.add(`${key.replace('room.', 'part.')}.${record.saved.id}`)
-    else if (record) unused.set(key, revision)
+    const parts = key.replace('room.', 'part.')
+    if (record?.saved) named.add(`${parts}.${record.saved.id}`)
+    else if (!record || hasContent(record)) unreadableRooms.add(parts)
+    else unused.set(key, revision)
   }
-  for await (const { key, revision } of values.list('part', 'keys', stop))
-    if (!named.has(key.slice(0, key.lastIndexOf('.')))) unused.set(key, revision)
+  for await (const { key, revision } of values.list('part', 'keys', stop)) {
+    const ofSave = key.slice(0, key.lastIndexOf('.'))
+    const ofRoom = ofSave.slice(0, ofSave.lastIndexOf('.'))
+    if (!named.has(ofSave) && !unreadableRooms.has(ofRoom)) unused.set(key, revision)
+  }
   for (const [key, revision] of unused) {
     if (before.get(key) !== revision) continue
     await values.remove(key, revision)

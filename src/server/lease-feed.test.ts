@@ -40,6 +40,45 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started a', 'ended a expired'])
   })
 
+  it('reports that a resource is kept, and that it is free again when its time is over', async () => {
+    const { store, clock, reported, feed } = await start()
+    const { id } = await grab(store, 'a', 'mine', undefined, 60_000)
+    await store.release({ resource: 'a', id })
+    await settled()
+    expect(reported).toEqual(['started a', 'ended a released', 'kept a'])
+    expect([feed.live, feed.kept, [...feed.resources], feed.leasesOf('a')]).toEqual([0, 1, ['a'], []])
+    await clock.advance(60_000)
+    expect(reported.slice(3)).toEqual(['freed a released'])
+    expect([feed.live, feed.kept, [...feed.resources]]).toEqual([0, 0, []])
+  })
+
+  it('reports once that a kept resource was freed by force or stolen, in whatever order it hears of it', async () => {
+    const { store, reported, feed } = await start()
+    const { id, token } = await grab(store, 'a', 'mine', undefined, 60_000)
+    await store.release({ resource: 'a', id })
+    const [[kept] = []] = await store.read(['a'])
+    const { ended } = await store.release({ resource: 'a', token })
+    for (const lease of [kept, ended, kept, ended]) if (lease) feed.observe(lease)
+    await settled()
+    expect(reported.slice(2)).toEqual(['kept a', 'freed a released'])
+    const again = await grab(store, 'a', 'again', undefined, 60_000)
+    await store.release({ resource: 'a', id: again.id })
+    await settled()
+    feed.observe({ ...again, id: 'thief', token: again.token + 1 })
+    expect(reported.slice(-3)).toEqual(['kept a', 'freed a taken-over', 'started a'])
+  })
+
+  it('reports the end of a lease that it finds kept after a gap', async () => {
+    const { store, clock, reported, interrupt } = await start({ withoutPush: true })
+    await grab(store, 'a', 'mine', undefined, 60_000)
+    interrupt()
+    await clock.advance(1)
+    await store.release({ resource: 'a', id: 'mine' })
+    interrupt()
+    await clock.advance(1)
+    expect(reported).toEqual(['started a', 'ended a expired', 'kept a'])
+  })
+
   it('reads the store before it reports an expiry, because it may have missed a renewal', async () => {
     const { store, clock, reported, feed } = await start({ withoutPush: true })
     feed.observe(await grab(store, 'a'))
@@ -219,7 +258,7 @@ async function start({
   })
   await feed.start()
   feed.subscribe(({ phase, lease }) => {
-    const how = phase === 'ended' ? ` ${lease.state}` : ''
+    const how = phase === 'ended' || phase === 'freed' ? ` ${lease.state}` : ''
     reported.push(`${phase} ${lease.resource}${how}`)
   })
   const fail = (value: boolean) => {
@@ -233,8 +272,9 @@ async function grab(
   resource: string,
   id = `id of ${resource}`,
   share?: number,
+  atLeast?: number,
 ): Promise<LeaseRecord> {
-  const answer = await store.acquire({ resource, id, owner: 'me', ttl: TTL_MS, share })
+  const answer = await store.acquire({ resource, id, owner: 'me', ttl: TTL_MS, share, atLeast })
   if (!answer.granted) throw new Error(`${resource} is held`)
   return answer.lease
 }

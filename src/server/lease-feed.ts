@@ -1,9 +1,10 @@
 /**
- * Reports what happens to every lease, each change once: `started`, `renewed`, `ended`. It works from the state of
- * the leases, so it depends on no single message, node or sweeper. It learns of changes from the store's `watch`,
- * from the answers to this node's own calls, from a timer on the next expiry, and by reading the relevant resources
- * again, every minute and after a gap. A lease is known by its resource and token, and its phase only grows. Beside an
- * exclusive lease there is no other, so whatever its token is higher than has ended.
+ * Reports what happens to every lease, each change once: `started`, `renewed`, `ended`, and if it then keeps the
+ * resource by `atLeast` or `lockDelay`, `kept` and `freed`. It works from the state of the leases, so it depends on no
+ * single message, node or sweeper. It learns of changes from the store's `watch`, from the answers to this node's own
+ * calls, from a timer on the next expiry, and by reading the relevant resources again, every minute and after a gap. A
+ * lease is known by its resource and token, and its phase only grows. Beside an exclusive lease there is no other, so
+ * all leases with lower tokens have ended.
  */
 import { createChannel } from '../base/channel.ts'
 import type { Clock } from '../base/clock.ts'
@@ -14,7 +15,7 @@ import { setLimited } from './limited-map.ts'
 import type { OnError } from './service.ts'
 
 export interface Transition {
-  readonly phase: 'started' | 'renewed' | 'ended'
+  readonly phase: 'started' | 'renewed' | 'ended' | 'kept' | 'freed'
   readonly lease: LeaseRecord
 }
 
@@ -29,7 +30,8 @@ export interface LeaseFeedOptions {
   readonly onError: OnError
 }
 
-interface LiveLease extends Expiring {
+/** A lease that is live or keeps its resource. */
+interface KnownLease extends Expiring {
   lease: LeaseRecord
 }
 
@@ -45,13 +47,15 @@ const EXPIRED = { state: 'expired', remaining: 0 } as const
 export class LeaseFeed {
   readonly #options: LeaseFeedOptions
   /** By resource and token. */
-  readonly #live = new Map<string, Map<number, LiveLease>>()
+  readonly #known = new Map<string, Map<number, KnownLease>>()
   #liveCount = 0
   /** The token of the last exclusive lease that ended, by resource. All lower ones have ended too. */
   readonly #endedTokens = new Map<string, number>()
   /** The shared leases that ended, in the order of their ends. */
   readonly #endedShares = new Map<string, true>()
-  readonly #expiries = new ExpiryQueue<LiveLease>()
+  /** The leases that keep their resources no longer. */
+  readonly #freed = new Map<string, true>()
+  readonly #expiries = new ExpiryQueue<KnownLease>()
   readonly #transitions = createChannel<Transition>()
   readonly #gaps = createChannel<void>()
   readonly #timers = new Map<TimerName, () => void>()
@@ -68,14 +72,21 @@ export class LeaseFeed {
     return this.#liveCount
   }
 
-  /** The live leases of a resource, as far as this node knows. */
-  leasesOf(resource: string): LeaseRecord[] {
-    return Array.from(this.#live.get(resource)?.values() ?? [], ({ lease }) => lease)
+  /** How many leases have ended and keep their resources. */
+  get kept(): number {
+    let all = 0
+    for (const ofResource of this.#known.values()) all += ofResource.size
+    return all - this.#liveCount
   }
 
-  /** The resources of the live leases. */
+  /** The live leases of a resource, as far as this node knows. */
+  leasesOf(resource: string): LeaseRecord[] {
+    return this.#knownOf(resource).filter(({ state }) => state === 'held')
+  }
+
+  /** The resources that have live leases, or are kept. */
   get resources(): Iterable<string> {
-    return this.#live.keys()
+    return this.#known.keys()
   }
 
   /** Resolves when it receives changes. */
@@ -110,17 +121,44 @@ export class LeaseFeed {
   observe(lease: LeaseRecord): void {
     if (this.#closed) return
     const { resource, token, state } = lease
-    const known = this.#live.get(resource)?.get(token)
+    const known = this.#known.get(resource)?.get(token)
+    if (known?.lease.state === 'kept') {
+      if (state === 'kept') this.#moveKeeping(known, lease)
+      else if (state !== 'held') this.#free(lease)
+      return
+    }
     if (known && state === 'held') {
       this.#extend(known, lease)
       return
     }
+    if (state === 'kept') {
+      // The message about its end was lost.
+      if (known) this.#end({ ...known.lease, ...EXPIRED })
+      if (!this.#isFreed(lease)) this.#keep(lease)
+      return
+    }
     if (this.#isOver(lease)) return
     // The ends of earlier leases are reported first, even if the messages about them were lost.
-    for (const earlier of this.leasesOf(resource))
-      if (earlier.token < token && !areTogether(earlier, lease)) this.#end({ ...earlier, ...EXPIRED })
+    for (const earlier of this.#knownOf(resource)) {
+      if (earlier.token > token || areTogether(earlier, lease)) continue
+      if (earlier.state === 'kept') this.#free({ ...earlier, state: 'taken-over', remaining: 0 })
+      else if (earlier.token < token) this.#end({ ...earlier, ...EXPIRED })
+    }
     if (state === 'held') this.#start(lease)
     else this.#end({ ...lease, metadata: lease.metadata ?? known?.lease.metadata ?? null })
+  }
+
+  /**
+   * The same for the answer to a call that ended a lease. By now the store may have reported that the lease keeps the
+   * resource, and this is not the end of that.
+   */
+  observeEnd(lease: LeaseRecord): void {
+    const known = this.#known.get(lease.resource)?.get(lease.token)
+    if (known?.lease.state !== 'kept') this.observe(lease)
+  }
+
+  #knownOf(resource: string): LeaseRecord[] {
+    return Array.from(this.#known.get(resource)?.values() ?? [], ({ lease }) => lease)
   }
 
   /** Whether the lease has ended, by what was reported before. */
@@ -130,7 +168,14 @@ export class LeaseFeed {
     return this.leasesOf(resource).some((later) => later.token > token && !areTogether(later, lease))
   }
 
-  #extend(known: LiveLease, lease: LeaseRecord): void {
+  /** Whether the lease keeps its resource no longer, by what was reported before. */
+  #isFreed(lease: LeaseRecord): boolean {
+    const { resource, token } = lease
+    if (token < (this.#endedTokens.get(resource) ?? 0) || this.#freed.has(keyOf(lease))) return true
+    return this.leasesOf(resource).some((later) => later.token > token && !areTogether(later, lease))
+  }
+
+  #extend(known: KnownLease, lease: LeaseRecord): void {
     const longerBy = (lease.expiresAt ?? 0) - (known.lease.expiresAt ?? 0)
     // An older report. A renewal never shortens a lease.
     if (longerBy < 0) return
@@ -140,14 +185,44 @@ export class LeaseFeed {
   }
 
   #start(lease: LeaseRecord): void {
-    const { resource, token } = lease
-    const live = { lease, deadline: this.#deadlineOf(lease), over: false }
-    const ofResource = this.#live.get(resource) ?? new Map<number, LiveLease>()
-    this.#live.set(resource, ofResource.set(token, live))
+    this.#add(lease)
     this.#liveCount++
-    this.#expiries.add(live)
-    this.#armExpiryTimer()
     this.#transitions.emit({ phase: 'started', lease })
+  }
+
+  #keep(lease: LeaseRecord): void {
+    this.#add(lease)
+    this.#transitions.emit({ phase: 'kept', lease })
+  }
+
+  /** An item of the queue never becomes due earlier, so it is added anew. */
+  #moveKeeping(known: KnownLease, lease: LeaseRecord): void {
+    known.over = true
+    this.#add(lease)
+  }
+
+  #free(lease: LeaseRecord): void {
+    this.#remove(lease)
+    setLimited(this.#freed, keyOf(lease), true, MAX_REMEMBERED)
+    this.#transitions.emit({ phase: 'freed', lease })
+  }
+
+  #add(lease: LeaseRecord): void {
+    const { resource, token } = lease
+    const known = { lease, deadline: this.#deadlineOf(lease), over: false }
+    const ofResource = this.#known.get(resource) ?? new Map<number, KnownLease>()
+    this.#known.set(resource, ofResource.set(token, known))
+    this.#expiries.add(known)
+    this.#armExpiryTimer()
+  }
+
+  #remove({ resource, token }: LeaseRecord): KnownLease | undefined {
+    const ofResource = this.#known.get(resource)
+    const known = ofResource?.get(token)
+    if (known) known.over = true
+    ofResource?.delete(token)
+    if (ofResource?.size === 0) this.#known.delete(resource)
+    return known
   }
 
   #deadlineOf({ remaining }: LeaseRecord): number {
@@ -156,14 +231,7 @@ export class LeaseFeed {
 
   #end(lease: LeaseRecord): void {
     const { resource, token, share } = lease
-    const ofResource = this.#live.get(resource)
-    const live = ofResource?.get(token)
-    if (live) {
-      live.over = true
-      this.#liveCount--
-      ofResource?.delete(token)
-      if (ofResource?.size === 0) this.#live.delete(resource)
-    }
+    if (this.#remove(lease)) this.#liveCount--
     if (share === null) {
       // Deleted first, so that it becomes the newest entry.
       this.#endedTokens.delete(resource)
@@ -203,11 +271,11 @@ export class LeaseFeed {
     const all = [...resources]
     for (let from = 0; from < all.length; from += READ_AT_ONCE) {
       const names = all.slice(from, from + READ_AT_ONCE)
-      const before = names.map((name) => this.leasesOf(name))
+      const before = names.map((name) => this.#knownOf(name))
       const found = await store.read(names)
       for (const [n, leases] of found.entries()) {
         for (const known of before[n] ?? [])
-          if (leases.every(({ token }) => token !== known.token)) this.observe({ ...known, ...EXPIRED })
+          if (leases.every(({ token }) => token !== known.token)) this.observe({ ...known, ...endOf(known) })
         for (const lease of leases) this.observe(lease)
       }
     }
@@ -218,10 +286,10 @@ export class LeaseFeed {
     this.#setTimer('resync', 0, () => this.#resync())
   }
 
-  /** Lists all live leases, and checks those that were believed to be live. */
+  /** Lists all leases, and checks those that were believed to be live, or to keep their resources. */
   async #resync(): Promise<void> {
     const { store, relevant } = this.#options
-    const believed = [...this.#live.values()].flatMap((ofResource) => [...ofResource.values()])
+    const believed = [...this.#known.values()].flatMap((ofResource) => [...ofResource.values()])
     const found = new Set<string>()
     for (let after: string | undefined = ''; store.supports.list && after !== undefined; ) {
       const page: LeasePage = await store.list({ limit: LIST_AT_ONCE, after })
@@ -260,6 +328,11 @@ export class LeaseFeed {
     )
     this.#timers.set(name, cancel)
   }
+}
+
+/** Of a lease that the store does not show any more. */
+function endOf({ state }: LeaseRecord): Pick<LeaseRecord, 'state' | 'remaining'> {
+  return state === 'kept' ? { state: 'released', remaining: 0 } : EXPIRED
 }
 
 /** Whether both leases may be live at the same time. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import {
+  ADMIN_TOKEN,
   type Browser,
   type Heard,
   LEASE_TOKEN,
@@ -57,9 +58,10 @@ describe('pushes of the lease API', () => {
   it('raise the fence of a document that is taken over through the lease API', async () => {
     const user = bed.browser()
     const { token } = (await user.call('POST', '/api/documents/room/lock')).body
-    const taken = await program.call('POST', '/api/leases/document:room', { ...ASK, replace: token })
+    const admin = bed.program(ADMIN_TOKEN)
+    const taken = await admin.call('POST', '/api/leases/document:room', { ...ASK, replace: token })
     expect(taken.body).toMatchObject({ granted: true, replaced: { state: 'taken-over' } })
-    await program.call('DELETE', '/api/leases/document:room', { id: 'id-1' })
+    await admin.call('DELETE', '/api/leases/document:room', { id: 'id-1' })
     expect((await user.call('PUT', '/api/documents/room', { content: 'old', token })).body.error).toBe(
       'stale_token',
     )

@@ -2,19 +2,21 @@
  * The lock of a document, without HTTP. Its holder is a remote browser, which asks, renews and releases through the
  * store's port. A client has one id for each room, the same in all its requests.
  */
+import { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Ask, Grant, Refusal, Renewal } from '../core/index.ts'
 import type { AuditEntry, Person } from '../protocol/index.ts'
 import { personOf } from './announcer.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
+import type { HolderNames } from './holder-names.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { Terms } from './room-terms.ts'
 import type { OnError } from './service.ts'
 import type { LeaseChange } from './stats.ts'
-import { WaitingRequests, type WaitingRequestsOptions } from './waiting-requests.ts'
+import { WaitingRequests, type WaitingRequestsOptions, Withdrawn } from './waiting-requests.ts'
 
 /** What may hold a lock: a browser tab or another client of an identity. */
 export interface LockClient {
@@ -28,6 +30,7 @@ export interface LocksOptions extends WaitingRequestsOptions {
   readonly documents: DocumentStore
   readonly audit: AuditLog
   readonly feed: LeaseFeed
+  readonly names: HolderNames
   readonly termsOf: (room: string) => Terms
   readonly onError: OnError
   /** Called when this node has granted or ended a lease. */
@@ -44,6 +47,8 @@ export interface LockOptions {
 }
 
 const MAX_REMEMBERED_GRANTS = 20_000
+/** A lease that is older when the store answers was not granted by this answer. */
+const SURELY_REPEATED_MS = 1000
 const CHANGES: Partial<Record<AuditEntry['action'], LeaseChange>> = {
   'take-over': 'taken-over',
   expired: 'expired',
@@ -81,8 +86,12 @@ export class Locks {
       },
       ...(replace !== undefined && { replace }),
     }
-    const answer = await (wait ? this.#waiting.acquire(ask, { room, person, ...wait }) : store.acquire(ask))
-    if (!answer.granted) return answer
+    const asking = wait ? this.#waiting.acquire(ask, { room, person, ...wait }) : store.acquire(ask)
+    const answer = await asking.catch((error: unknown) => {
+      // A store rejects a request that waits in the process when its id is released: a later unlock overtook it.
+      throw isAborted(error) ? new Withdrawn() : error
+    })
+    if (!answer.granted) return { ...answer, holders: answer.holders.map((lease) => this.#current(lease)) }
     await this.settle(answer, session_id)
     return { granted: true, lease: answer.lease }
   }
@@ -90,6 +99,16 @@ export class Locks {
   /** The client with this id has the lock, or waits for it at another node. Its request that waits here ends. */
   supersede(room: string, id: string): void {
     this.#waiting.supersede(room, id)
+  }
+
+  /** The client has given up, at another node, what it asked for before this time. */
+  withdrawnElsewhere(room: string, person: Person, before: number): void {
+    this.#waiting.withdrawnElsewhere(room, person, before)
+  }
+
+  /** The server stops. Its clients go on at other nodes. */
+  stop(): void {
+    this.#waiting.stop()
   }
 
   renew(room: string, client: LockClient): Promise<Renewal> {
@@ -129,7 +148,10 @@ export class Locks {
   /** In the order of the rooms. */
   async holders(rooms: readonly string[]): Promise<readonly (LeaseRecord | null)[]> {
     const found = await this.#options.store.read(rooms.map(roomResource))
-    return found.map(([lease = null]) => lease)
+    return found.map((leases) => {
+      const lease = leases.find(({ state }) => state === 'held')
+      return lease ? this.#current(lease) : null
+    })
   }
 
   /** The id of every lease that the client has on the room. */
@@ -141,7 +163,7 @@ export class Locks {
     return lease?.id === this.idOf(room, client)
   }
 
-  /** Ends all live leases of the resource, or the one with this token. Whether there was one. */
+  /** Ends all leases of the resource that are live or keep it, or the one with this token. Whether there was one. */
   async forceRelease(resource: string, by: string, only?: number): Promise<boolean> {
     const { store } = this.#options
     const [leases = []] = only === undefined ? await store.read([resource]) : [[{ token: only }]]
@@ -183,7 +205,8 @@ export class Locks {
     try {
       if (room !== null && (await documents.fence(room, { token, holder: id }))) this.#record('lock', lease)
     } catch (error) {
-      await store.release({ resource, token }).catch(() => {})
+      // A repeated request only renewed its lease, and a renewal that fails changes nothing.
+      if (!this.#isRepeated(lease)) await store.release({ resource, token }).catch(() => {})
       throw error
     }
     this.#countGrant(lease)
@@ -192,9 +215,19 @@ export class Locks {
 
   /** Must be called for every lease that ended, whoever ended it. */
   ended(lease: LeaseRecord, action: AuditEntry['action'], by?: string): void {
-    this.#options.feed.observe(lease)
+    const { feed } = this.#options
+    if (action === 'force-release') feed.observe(lease)
+    else feed.observeEnd(lease)
     this.#options.onChange?.(CHANGES[action] ?? 'released')
     this.#record(action, lease, by)
+  }
+
+  /** Whether the lease was granted before, here or at another node. */
+  #isRepeated({ resource, id, token, acquiredAt, expiresAt, remaining }: LeaseRecord): boolean {
+    if (this.#granted.get(`${resource}\t${id}`) === token) return true
+    if (expiresAt === null || remaining === null) return false
+    // All three are by the clock of the store.
+    return expiresAt - remaining - acquiredAt >= SURELY_REPEATED_MS
   }
 
   /** A repeated request is granted again with the same token. */
@@ -216,7 +249,7 @@ export class Locks {
   #record(action: AuditEntry['action'], lease: LeaseRecord, by?: string): void {
     const { resource, token, owner } = lease
     if (roomOf(resource) === null && action !== 'force-release') return
-    const { name } = personOf(lease)
+    const { name } = personOf(this.#current(lease))
     this.#append({
       action,
       resource,
@@ -227,10 +260,18 @@ export class Locks {
     })
   }
 
+  #current(lease: LeaseRecord): LeaseRecord {
+    return this.#options.names.current(lease)
+  }
+
   #append(entry: Omit<AuditEntry, 'at'>): void {
     const { audit, clock, onError } = this.#options
     audit
       .append({ at: new Date(clock.now()).toISOString(), ...entry })
       .catch((error: unknown) => onError('audit', error))
   }
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof LeaseError && error.code === 'aborted'
 }

@@ -1,6 +1,8 @@
 import { expectFunction, expectOneOf } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
+import { stackOf } from '../base/error-stack.ts'
 import { messageOf } from '../base/errors.ts'
+import { redactText } from '../base/redact.ts'
 import type { Settings } from '../configuration/settings.ts'
 
 export type LogLevel = Exclude<Settings['logLevel'], 'silent'>
@@ -22,13 +24,7 @@ export function jsonLog(write: (line: string) => void, from: Settings['logLevel'
 
 /** Whatever was thrown, as fields of the log. */
 export function errorFields(error: unknown, withStack = false): { error: string; stack?: string } {
-  if (!(error instanceof Error)) return { error: messageOf(error) }
-  const text = `${error.name}: ${error.message}`
+  if (!(error instanceof Error)) return { error: redactText(messageOf(error)) }
+  const text = redactText(`${error.name}: ${error.message}`)
   return { error: text, ...(withStack && { stack: stackOf(error) }) }
-}
-
-/** With the stacks of its causes. */
-function stackOf(error: Error): string {
-  const stack = error.stack ?? error.message
-  return error.cause instanceof Error ? `${stack}\ncaused by: ${stackOf(error.cause)}` : stack
 }

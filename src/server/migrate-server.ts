@@ -18,7 +18,10 @@ export interface MigrateServerOptions {
   readonly audit?: string
   /** Default `holdfast_secrets`. */
   readonly secrets?: string
-  /** A role that gets what a node needs: usage of the schema; select, insert, update and delete on the tables. */
+  /**
+   * A role that gets what a node needs: usage of the schema; select, insert, update and delete on the tables; execute
+   * on the functions.
+   */
   readonly grantTo?: string
 }
 
@@ -57,7 +60,7 @@ export async function migrateServer(
         schema ?? null,
       ])
       const { schema: found } = { ...row }
-      await grantAccess(database, identifier(String(found)), tables, grantTo)
+      await grantAccess(database, { schema: String(found), tables, leases }, grantTo)
     } catch (error) {
       throw postgresError(error)
     }

@@ -10,7 +10,7 @@ import {
   mysqlName,
   mysqlText,
 } from '../clients/mysql.ts'
-import { isMissing, mysqlError } from '../clients/mysql-errors.ts'
+import { isDuplicateColumn, isMissing, isMissingColumn, mysqlError } from '../clients/mysql-errors.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import {
@@ -22,6 +22,7 @@ import {
   removalOf,
   savedDocument,
   savingOf,
+  unchangedRow,
 } from './documents.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable } from './sql.ts'
@@ -32,8 +33,12 @@ import type { SqlSecretsOptions } from './sql-secrets.ts'
 /** Milliseconds since 1970, by the server's clock, whatever the time zone. */
 const NOW = `(${MYSQL_CLOCK} div 1000)`
 const NAME = 'varbinary(767) not null'
-/** The revision of a row: the time of its save, made unique. `saved_at` of a deleted content stays. */
+/** So that no statement takes long, and because `sql_safe_updates` asks for a limit. The next sweep goes on. */
+const SWEEP_AT_ONCE = 10_000
+/** The revision of a row: the time of its save, made unique. After a removal, `saved_at` is the time of that. */
 const REVISION = 'if(content is null, 0, saved_at)'
+/** `sequence` is the highest one of the grant `sequence_token`. Earlier versions neither set nor reset them. */
+const IS_SEQUENCED = 'coalesce(sequence_token, -1) = fence'
 
 /**
  * Contents in a table of MySQL. It uses your client and leaves it open.
@@ -47,7 +52,15 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
     client,
     options.table ?? 'holdfast_documents',
     `room ${NAME} primary key, fence bigint not null, holder varbinary(1024) not null, content longblob, token bigint,
-      saved_at bigint, key (fence)`,
+      saved_at bigint, sequence bigint, sequence_token bigint, key (fence)`,
+    {
+      added: ['sequence bigint', 'sequence_token bigint'],
+      // No room has this name.
+      trial: (table) => [
+        `replace into ${table} (room, fence, holder) values ('', 0, '')`,
+        `delete from ${table} where room = ''`,
+      ],
+    },
   )
 
   /** Sets the content (`null`: none) if the fence and the revision are as expected. */
@@ -56,29 +69,32 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
     grant: Grant | null,
     content: string | null,
     expected: number | undefined,
+    sequence?: number,
   ): Promise<Changed> {
     const savedAt = `saved_at = last_insert_id(if(saved_at >= ${NOW}, saved_at + 1, ${NOW}))`
-    const assignments =
-      content === null
-        ? 'content = null, token = null'
-        : `content = ${bytes(content)}, token = fence, ${savedAt}`
+    const values =
+      content === null ? 'content = null, token = null' : `content = ${bytes(content)}, token = fence`
     const conditions = [
       `room = ${bytes(room)}`,
       ...(grant ? [`fence = ${grant.token}`, `holder = ${bytes(grant.holder)}`] : []),
       ...(expected === undefined ? [] : [`${REVISION} = ${expected}`]),
+      ...(sequence === undefined ? [] : [`(not ${IS_SEQUENCED} or sequence < ${sequence})`]),
     ]
+    const sequenced = sequence === undefined ? '' : `, sequence = ${sequence}, sequence_token = fence`
     const { affectedRows, insertId } = await change(
-      `update ${name} set ${assignments} where ${conditions.join(' and ')}`,
+      `update ${name} set ${values}, ${savedAt}${sequenced} where ${conditions.join(' and ')}`,
     )
     if (affectedRows > 0) return { savedAt: insertId }
     const [row] = await rows(
-      `select fence, holder, ${REVISION} as revision from ${name} where room = ${bytes(room)}`,
+      `select fence, holder, saved_at, ${REVISION} as revision, if(${IS_SEQUENCED}, sequence, null) as sequence
+        from ${name} where room = ${bytes(room)}`,
     )
-    const { fence = null, holder, revision = 0 } = row ?? {}
+    const { fence = null, holder } = row ?? {}
     const isFenced =
       grant !== null &&
       (Number(fence) !== grant.token || fence === null || mysqlText(holder) !== grant.holder)
-    return isFenced ? { fence: fence === null ? null : Number(fence) } : { revision: Number(revision) }
+    if (isFenced) return { fence: fence === null ? null : Number(fence) }
+    return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
   }
 
   return {
@@ -106,12 +122,14 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
       if (content === null) return null
       return savedDocument(room, mysqlText(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    save: async (room, grant, content, expected) =>
-      savingOf(await set(room, grant, JSON.stringify(content), expected)),
-    remove: async (room, grant, expected) => removalOf(await set(room, grant, null, expected), expected),
+    save: async (room, grant, content, expected, sequence) =>
+      savingOf(await set(room, grant, JSON.stringify(content), expected, sequence)),
+    remove: async (room, grant, expected, sequence) =>
+      removalOf(await set(room, grant, null, expected, sequence), expected),
     async sweep() {
       await change(`delete from ${name} where content is null and fence >= ${FIRST_TIME_TOKEN}
-        and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000`)
+        and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000
+        and coalesce(saved_at, 0) < ${NOW} - ${KEEP_FENCE_MS} limit ${SWEEP_AT_ONCE}`)
     },
   }
 }
@@ -178,11 +196,23 @@ export interface MysqlTable {
   check(): Promise<void>
 }
 
+export interface MysqlTableOptions {
+  readonly calls?: Calls
+  /** The definitions of columns that tables of earlier versions lack. */
+  readonly added?: readonly string[]
+  /** Statements that write something and leave nothing behind, so that a check notices a full disk. */
+  readonly trial?: (table: string) => readonly string[]
+}
+
 export function tableOf(
   client: MysqlClient,
   table: string,
   columns: string,
-  calls = new Calls({ backend: 'MySQL', explain: mysqlError }),
+  {
+    calls = new Calls({ backend: 'MySQL', explain: mysqlError }),
+    added = [],
+    trial = () => [],
+  }: MysqlTableOptions = {},
 ): MysqlTable {
   const database = mysqlDatabase(client)
   const name = checkTable(table).split('.').map(mysqlName).join('.')
@@ -191,20 +221,32 @@ export function tableOf(
       try {
         return await work()
       } catch (error) {
-        if (!isMissing(error)) throw error
-        await database.query(`create table if not exists ${name} (${columns}) engine = InnoDB`)
+        if (isMissing(error))
+          await database.query(`create table if not exists ${name} (${columns}) engine = InnoDB`)
+        else if (isMissingColumn(error)) await addColumns()
+        else throw error
         return work()
       }
     })
+  /** Another node may have added them in the meantime. MySQL knows no `if not exists` here. */
+  const addColumns = async () => {
+    for (const column of added)
+      await database.query(`alter table ${name} add column ${column}`).catch((error: unknown) => {
+        if (!isDuplicateColumn(error)) throw error
+      })
+  }
   return {
     name,
     rows: (sql) => creating(async () => (await database.query(sql)).flat()),
     change: (sql) => creating(() => database.change(sql)),
     check: () =>
       creating(async () => {
-        await database.query(`select 1 from ${name} limit 1`)
-        // It changes nothing, but needs the right.
-        await database.query(`delete from ${name} where false`)
+        const names = added.map((column) => column.split(' ')[0])
+        await database.query(`select ${['1', ...names].join(', ')} from ${name} limit 1`)
+        // It changes nothing, but needs the right. `sql_safe_updates` asks for a column and a limit.
+        const [first = ''] = columns.split(' ')
+        await database.query(`delete from ${name} where ${first} is null and false limit 1`)
+        for (const statement of trial(name)) await database.change(statement)
       }),
   }
 }

@@ -39,8 +39,8 @@ function postgresDialect(client: PostgresClient): Dialect {
     serial: 'bigint generated always as identity primary key',
     now: '(extract(epoch from clock_timestamp()) * 1000)::bigint',
     look: (table) => calls.run(() => look(database, table)),
-    migrate: (table, steps) => migrateTable(database, table, migrationScript(table, steps)),
-    checkAccess: (table) => calls.run(() => checkAccess(database, [table])),
+    migrate: (table, steps, oldest) => migrateTable(database, table, migrationScript(table, steps, oldest)),
+    checkAccess: (table, trial) => calls.run(() => checkAccess(database, [table], trial)),
   }
 }
 
@@ -84,7 +84,7 @@ function versionsScript(table: string): string {
 }
 
 /** Looks again: another node may have migrated while this one waited for its turn. */
-function migrationScript(table: string, steps: MigrationSteps): string {
+function migrationScript(table: string, steps: MigrationSteps, oldest: number): string {
   const versions = versionsTable(table)
   const name = literal(bareName(table))
   return `
@@ -98,7 +98,7 @@ begin
   end if;
   installed := case when to_regclass(${literal(table)}) is null then 0 else coalesce(installed, 1) end;
   ${steps.map((step, version) => `if installed <= ${version} then ${step.join(';\n')}; end if;`).join('\n  ')}
-  insert into ${versions} values (${name}, ${steps.length}, ${steps.length})
+  insert into ${versions} values (${name}, ${steps.length}, ${oldest})
     on conflict (name) do update set version = excluded.version, oldest = excluded.oldest;
 end`
 }

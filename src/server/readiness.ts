@@ -5,6 +5,7 @@ import type { LookingStore } from '../core/index.ts'
 import type { AuditLog } from './audit.ts'
 import type { Bus } from './bus.ts'
 import type { DocumentStore } from './documents.ts'
+import type { SecretStore } from './secrets.ts'
 
 export interface Dependencies {
   readonly store: Pick<LookingStore, 'check' | 'read'>
@@ -12,10 +13,11 @@ export interface Dependencies {
   /** Default: none is checked. */
   readonly audit?: Pick<AuditLog, 'check' | 'read'> | undefined
   readonly bus?: Pick<Bus, 'check'> | undefined
+  readonly secrets?: Pick<SecretStore, 'check'> | undefined
 }
 
 /** What a service depends on, by the names that operators see. */
-export type DependencyName = 'leases' | 'documents' | 'audit' | 'bus'
+export type DependencyName = 'leases' | 'documents' | 'audit' | 'bus' | 'secrets'
 
 export interface DependencyFailure {
   readonly name: DependencyName
@@ -25,13 +27,14 @@ export interface DependencyFailure {
 const PROBE = 'holdfast:ready'
 
 /**
- * Checks everything that a service depends on, and changes nothing. Resolves with what failed.
+ * Checks everything that a service depends on. It also tries to write, and leaves nothing behind. Resolves with what
+ * failed.
  *
  * @example
  * const failures = await checkDependencies({ store, documents, audit, bus })
  */
 export async function checkDependencies(
-  { store, documents, audit, bus }: Dependencies,
+  { store, documents, audit, bus, secrets }: Dependencies,
   clock: Clock = systemClock,
 ): Promise<readonly DependencyFailure[]> {
   const checks: Readonly<Record<DependencyName, () => Promise<unknown> | undefined>> = {
@@ -39,6 +42,7 @@ export async function checkDependencies(
     documents: () => documents.check?.() ?? documents.read(PROBE),
     audit: () => audit?.check?.() ?? audit?.read({ limit: 1 }),
     bus: () => bus?.check?.(),
+    secrets: () => secrets?.check?.(),
   }
   const names = Object.keys(checks) as DependencyName[]
   const failures = await Promise.all(
@@ -54,13 +58,31 @@ export async function checkDependencies(
   return failures.flat()
 }
 
-/** Probes that come while a check is under way share its result. */
-export function sharedCheck<T>(check: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined
-  return () => {
-    running ??= check().finally(() => {
+/** A check writes to the store, so frequent probes share one. */
+const READY_FOR_MS = 2000
+
+/**
+ * Probes that come while a check is under way share its result. If nothing failed, the next ones share it too, for
+ * `READY_FOR_MS`. After a failure each looks again, so that a recovery is noticed at once.
+ */
+export function sharedCheck(
+  check: () => Promise<readonly DependencyFailure[]>,
+  clock: Clock,
+): () => Promise<readonly DependencyFailure[]> {
+  let running: Promise<readonly DependencyFailure[]> | undefined
+  let readyUntil = -Infinity
+  const run = async () => {
+    try {
+      const failures = await check()
+      if (failures.length === 0) readyUntil = clock.monotonic() + READY_FOR_MS
+      return failures
+    } finally {
       running = undefined
-    })
+    }
+  }
+  return async () => {
+    if (clock.monotonic() < readyUntil) return []
+    running ??= run()
     return running
   }
 }

@@ -1,6 +1,7 @@
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { expectPrefix, type RedisClient, redisDatabase } from '../clients/redis.ts'
 import { redisError } from '../clients/redis-errors.ts'
+import { malformedAnswer } from '../clients/store-error.ts'
 import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
@@ -29,17 +30,19 @@ return 1
 
 /** Replies with `saved` and the revision, or with what did not match and its value. */
 const CHANGE = `
-local key, change, token, holder, expected = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local found = redis.call('HMGET', key, 'fence', 'holder', 'saved_at')
+local key, change, token, holder, expected, sequence = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
+local found = redis.call('HMGET', key, 'fence', 'holder', 'saved_at', 'sequence', 'sequence_token')
 local fence, savedAt = found[1], found[3]
 if token ~= '' and (fence ~= token or found[2] ~= holder) then return { 'fence', fence or '' } end
 local revision = redis.call('HEXISTS', key, 'content') == 1 and savedAt or '0'
+local isLate = sequence ~= '' and found[5] == token and tonumber(sequence) <= tonumber(found[4])
+if isLate and change == 'save' and sequence == found[4] and revision ~= '0' then return { 'saved', savedAt } end
+if isLate and (change == 'save' or revision ~= '0') then return { 'sequence', found[4] } end
 if expected ~= '' and expected ~= revision then return { 'revision', revision } end
+if sequence ~= '' and not isLate then redis.call('HSET', key, 'sequence', sequence, 'sequence_token', token) end
 if change == 'remove' then
-  if revision ~= '0' then
-    redis.call('HDEL', key, 'content', 'token')
-    redis.call('PEXPIRE', key, ${KEEP_FENCE_MS})
-  end
+  redis.call('HDEL', key, 'content', 'token')
+  redis.call('PEXPIRE', key, ${KEEP_FENCE_MS})
   return { 'saved', revision }
 end
 local time = redis.call('TIME')
@@ -68,12 +71,13 @@ return redis.call('GET', KEYS[1])
  * const server = await createLockServer({ store: redisStore(client), documents: redisDocuments(client) })
  */
 export function redisDocuments(client: RedisClient, options: RedisPartsOptions = {}): DocumentStore {
-  const { run, prefix } = redisScripts(client, options)
+  const { run, list, prefix } = redisScripts(client, options)
   const keyOf = (room: string) => `${prefix}:content:${room}`
 
   async function change(room: string, args: readonly string[]): Promise<Changed> {
-    const [outcome, value] = (await run(CHANGE, keyOf(room), args)) as readonly string[]
+    const [outcome, value] = await list(CHANGE, keyOf(room), args)
     if (outcome === 'saved') return { savedAt: Number(value) }
+    if (outcome === 'sequence') return { sequence: Number(value) }
     return outcome === 'fence' ? { fence: value ? Number(value) : null } : { revision: Number(value) }
   }
 
@@ -85,15 +89,17 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
       return Number(await run(FENCE, keyOf(room), [String(token), holder])) === 1
     },
     async read(room) {
-      const [content, token, savedAt] = (await run(READ, keyOf(room), [])) as readonly (string | null)[]
+      const [content, token, savedAt] = await list(READ, keyOf(room), [])
       return content == null ? null : savedDocument(room, content, { token, savedAt, revision: savedAt })
     },
-    async save(room, { token, holder }, content, revision) {
-      const args = ['save', String(token), holder, String(revision ?? ''), JSON.stringify(content)]
+    async save(room, { token, holder }, content, revision, sequence) {
+      const conditions = [String(token), holder, String(revision ?? '')]
+      const args = ['save', ...conditions, JSON.stringify(content), String(sequence ?? '')]
       return savingOf(await change(room, args))
     },
-    async remove(room, grant, revision) {
-      const args = ['remove', String(grant?.token ?? ''), grant?.holder ?? '', String(revision ?? '')]
+    async remove(room, grant, revision, sequence) {
+      const conditions = [String(grant?.token ?? ''), grant?.holder ?? '', String(revision ?? '')]
+      const args = ['remove', ...conditions, '', String(sequence ?? '')]
       return removalOf(await change(room, args), revision)
     },
   }
@@ -103,7 +109,11 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
 export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {}): SecretStore {
   const { run, prefix } = redisScripts(client, options)
   return {
-    keep: async (name, secret) => String(await run(KEEP_SECRET, `${prefix}:secret:${name}`, [secret])),
+    async keep(name, secret) {
+      const kept = await run(KEEP_SECRET, `${prefix}:secret:${name}`, [secret])
+      if (typeof kept !== 'string') throw malformedAnswer('Redis', kept)
+      return kept
+    },
   }
 }
 
@@ -141,7 +151,7 @@ const LOOK_AT_ONCE = 1000
 export function redisAudit(client: RedisClient, options: RedisAuditOptions = {}): AuditLog {
   const { maxEntries = 10_000, ...parts } = options
   expectWhole('maxEntries', maxEntries, 1)
-  const { run, prefix } = redisScripts(client, parts)
+  const { run, list, prefix } = redisScripts(client, parts)
   const key = `${prefix}:audit`
   return {
     async append(entry) {
@@ -152,7 +162,7 @@ export function redisAudit(client: RedisClient, options: RedisAuditOptions = {})
       // Every entry is looked at to find those of a resource.
       const count = String(resource === '' ? limit + 1 : LOOK_AT_ONCE)
       for (let from = before === undefined ? '' : String(before); found.length <= limit; ) {
-        const [last, entries] = (await run(READ_ENTRIES, key, [from, count, resource])) as [string, string[]]
+        const [last, entries] = await list(READ_ENTRIES, key, [from, count, resource])
         for (let n = 0; n < entries.length; n += 2)
           found.push({ number: Number(entries[n]), entry: parseEntry(entries[n + 1] ?? '') })
         if (last === '') break
@@ -171,5 +181,10 @@ function redisScripts(client: RedisClient, options: RedisPartsOptions) {
   const calls = new Calls({ backend: 'Redis', explain: redisError })
   const run = (script: string, key: string, args: readonly string[]) =>
     calls.run(() => redis.eval(script, [key], [...args]))
-  return { run, prefix }
+  const list = async (script: string, key: string, args: readonly string[]) => {
+    const answer = await run(script, key, args)
+    if (!Array.isArray(answer)) throw malformedAnswer('Redis', answer)
+    return answer
+  }
+  return { run, list, prefix }
 }

@@ -37,6 +37,25 @@ export async function withSecrets(settings: Settings, log: Log, store?: SecretSt
   }
 }
 
+/**
+ * Puts back what the store has lost, such as a Redis that restarted empty: otherwise the next node that starts creates
+ * other secrets, and sessions end there. `given`: the settings before `withSecrets`.
+ */
+export async function restoreSecrets(given: Settings, used: Settings, store: SecretStore): Promise<void> {
+  const { cookieSecrets, channelSecret } = used
+  const kept: Readonly<Record<string, string>> = {
+    ...(given.cookieSecrets.length === 0 && { cookie: cookieSecrets[0] ?? '' }),
+    ...(given.channelSecret === '' && { channel: channelSecret }),
+  }
+  for (const [name, secret] of Object.entries(kept))
+    if ((await store.keep(name, secret)) !== secret)
+      throw new LeaseError(
+        'store-failed',
+        `the store has another ${name} secret than this node, so sessions of other nodes are refused here; ` +
+          'restart this node',
+      )
+}
+
 async function keptSecret(store: SecretStore | undefined, name: string): Promise<string> {
   const created = newSecret()
   const kept = store ? await store.keep(name, created) : created

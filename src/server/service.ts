@@ -8,6 +8,7 @@ import type { Channels } from './channels/index.ts'
 import type { ClientPlaces } from './client-places.ts'
 import type { DocumentStore } from './documents.ts'
 import type { Handover } from './handover.ts'
+import type { HolderNames } from './holder-names.ts'
 import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locks } from './locks.ts'
@@ -17,6 +18,7 @@ import type { Terms } from './room-terms.ts'
 import type { Meter, StatsWindow } from './stats.ts'
 import type { WaiterLimits } from './waiter-limits.ts'
 import type { WaitingList } from './waiting-list.ts'
+import type { Withdrawals } from './withdrawals.ts'
 
 /** The parts of a running service, for its routes. */
 export interface Service {
@@ -33,12 +35,14 @@ export interface Service {
   readonly onTelemetry: OnTelemetry | undefined
   readonly feed: LeaseFeed
   readonly announcer: Announcer
+  readonly names: HolderNames
   readonly waitingList: WaitingList
   readonly termsOf: (room: string) => Terms
   readonly waiterLimits: WaiterLimits
   readonly locks: Locks
   readonly clientPlaces: ClientPlaces
   readonly handover: Handover
+  readonly withdrawals: Withdrawals
   readonly stats: StatsWindow
   /** What the service depends on and cannot use now. */
   readonly failures: () => Promise<readonly DependencyFailure[]>

@@ -6,37 +6,43 @@ import { sessionCookies } from './session-cookie.ts'
 const OLD = 'an old cookie secret'
 const NEW = 'a new cookie secret.'
 const DAY_MS = 86_400_000
+const PLAIN = { isSecure: false, prefix: '' }
 
 describe('a session cookie', () => {
   it('is set once, hidden from scripts and other sites, and accepted afterwards', async () => {
     const { read } = await cookies([NEW])
-    const { id, setCookie = '' } = await read(undefined, false)
+    const { id, setCookie = '' } = await read(undefined, PLAIN)
     expect(setCookie).toMatch(/^holdfast_session=[\w.-]+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/)
-    expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, false)).toEqual({ id, isNew: false })
+    expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, PLAIN)).toEqual({ id, isNew: false })
   })
 
   it('is secure if the connection is', async () => {
     const { read } = await cookies([NEW])
-    expect((await read(undefined, true)).setCookie).toMatch(/; Secure$/)
+    expect((await read(undefined, { ...PLAIN, isSecure: true })).setCookie).toMatch(/; Secure$/)
+  })
+
+  it('is only for the path below which the client sees the service', async () => {
+    const { read } = await cookies([NEW])
+    expect((await read(undefined, { ...PLAIN, prefix: '/locks' })).setCookie).toContain('; Path=/locks; ')
   })
 
   it('is still accepted with an old secret, and signed again with the new one', async () => {
-    const { id, setCookie = '' } = await (await cookies([OLD])).read(undefined, false)
+    const { id, setCookie = '' } = await (await cookies([OLD])).read(undefined, PLAIN)
     const rotated = await cookies([NEW, OLD])
-    const again = await rotated.read(valueIn(setCookie), false)
+    const again = await rotated.read(valueIn(setCookie), PLAIN)
     expect(again.id).toBe(id)
-    expect((await (await cookies([NEW])).read(valueIn(again.setCookie), false)).id).toBe(id)
+    expect((await (await cookies([NEW])).read(valueIn(again.setCookie), PLAIN)).id).toBe(id)
   })
 
   it('is renewed after half of its time, and expires', async () => {
     const { read, clock } = await cookies([NEW])
-    const { id, setCookie } = await read(undefined, false)
+    const { id, setCookie } = await read(undefined, PLAIN)
     await clock.advance(14 * DAY_MS)
-    expect(await read(valueIn(setCookie), false)).toEqual({ id, isNew: false })
+    expect(await read(valueIn(setCookie), PLAIN)).toEqual({ id, isNew: false })
     await clock.advance(2 * DAY_MS)
-    expect(await read(valueIn(setCookie), false)).toMatchObject({ id, setCookie: expect.any(String) })
+    expect(await read(valueIn(setCookie), PLAIN)).toMatchObject({ id, setCookie: expect.any(String) })
     await clock.advance(14 * DAY_MS)
-    expect((await read(valueIn(setCookie), false)).id).not.toBe(id)
+    expect((await read(valueIn(setCookie), PLAIN)).id).not.toBe(id)
   })
 
   it.each([
@@ -48,8 +54,8 @@ describe('a session cookie', () => {
     ['nonsense', () => 'holdfast_session=%00.;=..'],
   ])('that is forged, with %s, starts a new session', async (_, forge) => {
     const { read } = await cookies([NEW])
-    const { id, setCookie } = await read(undefined, false)
-    const forged = await read(forge(valueIn(setCookie)), false)
+    const { id, setCookie } = await read(undefined, PLAIN)
+    const forged = await read(forge(valueIn(setCookie)), PLAIN)
     expect(forged.id).not.toBe(id)
     expect(forged.setCookie).toBeDefined()
   })

@@ -14,9 +14,16 @@ export interface Session {
   readonly setCookie?: string
 }
 
+/** How the browser calls the service. */
+export interface CookieSender {
+  readonly isSecure: boolean
+  /** The path below which it sees the service; empty: at the root. */
+  readonly prefix: string
+}
+
 export interface SessionCookies {
   /** The session of the request. A new one if the cookie is missing, forged or too old. */
-  read(cookieHeader: string | undefined, isSecure: boolean): Session | Promise<Session>
+  read(cookieHeader: string | undefined, sender: CookieSender): Session | Promise<Session>
 }
 
 /** How many verified cookies are remembered: a heartbeat comes every few seconds with the same cookie. */
@@ -42,19 +49,19 @@ export function sessionCookies(
   const remembered = new Map<string, Verified>()
 
   return {
-    read(cookieHeader, isSecure) {
+    read(cookieHeader, sender) {
       const value = cookieHeader === undefined ? undefined : cookieIn(cookieHeader, cookieName)
       const known = value === undefined ? undefined : remembered.get(value)
       if (known && isFresh(known)) return { id: known.id, isNew: false }
-      return readSlowly(value, isSecure)
+      return readSlowly(value, sender)
     },
   }
 
-  async function readSlowly(value: string | undefined, isSecure: boolean): Promise<Session> {
+  async function readSlowly(value: string | undefined, sender: CookieSender): Promise<Session> {
     const known = value === undefined ? undefined : await verify(value)
     const isNew = !known || clock.now() - known.issuedAt >= cookieMaxAge
     if (known && isFresh(known)) return { id: known.id, isNew }
-    return { ...(await issue(isNew ? randomId() : known.id, isSecure)), isNew }
+    return { ...(await issue(isNew ? randomId() : known.id, sender)), isNew }
   }
 
   function isFresh({ byFirstSecret, issuedAt }: Verified): boolean {
@@ -73,11 +80,11 @@ export function sessionCookies(
     return undefined
   }
 
-  async function issue(id: string, isSecure: boolean) {
+  async function issue(id: string, { isSecure, prefix }: CookieSender) {
     const content = `${id}.${clock.now().toString(36)}`
     const signature = await signer.sign(content)
     const secure = cookieSecure === 'always' || (cookieSecure === 'auto' && isSecure)
-    const attributes = `Path=/; Max-Age=${Math.floor(cookieMaxAge / 1000)}; HttpOnly; SameSite=Lax`
+    const attributes = `Path=${prefix || '/'}; Max-Age=${Math.floor(cookieMaxAge / 1000)}; HttpOnly; SameSite=Lax`
     const setCookie = `${cookieName}=${content}.${signature}; ${attributes}${secure ? '; Secure' : ''}`
     return { id, setCookie }
   }

@@ -8,6 +8,7 @@ import {
   removalOf,
   savedDocument,
   savingOf,
+  unchangedRow,
 } from './documents.ts'
 import { checkTable, type Dialect, indexOf, type SqlRow, sqlTable } from './sql.ts'
 
@@ -16,7 +17,10 @@ export interface SqlDocumentsOptions {
   readonly table?: string
 }
 
-/** The revision of a row: the time of its save, made unique. `saved_at` of a deleted content stays. */
+/** `sequence` is the highest one of the grant `sequence_token`. Earlier versions neither set nor reset them. */
+const IS_SEQUENCED = 'coalesce(sequence_token, -1) = fence'
+
+/** The revision of a row: the time of its save, made unique. After a removal, `saved_at` is the time of that. */
 const REVISION = 'case when content is null then 0 else saved_at end'
 
 /**
@@ -26,13 +30,23 @@ const REVISION = 'case when content is null then 0 else saved_at end'
 export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): DocumentStore {
   expectOptions(options, { table: 1 })
   const table = checkTable(options.table ?? 'holdfast_documents')
-  const { sql, check } = sqlTable(dialect, table, [
+  const { sql, check } = sqlTable(
+    dialect,
+    table,
     [
-      `create table if not exists ${table} (room text primary key not null, fence bigint not null,
+      [
+        `create table if not exists ${table} (room text primary key not null, fence bigint not null,
         holder text not null, content text, token bigint, saved_at bigint)`,
-      `create index if not exists ${indexOf(table, 'empty')} on ${table} (fence) where content is null`,
+        `create index if not exists ${indexOf(table, 'empty')} on ${table} (fence) where content is null`,
+      ],
+      [
+        `alter table ${table} add column sequence bigint`,
+        `alter table ${table} add column sequence_token bigint`,
+      ],
     ],
-  ])
+    // No room has this name.
+    [`insert into ${table} (room, fence, holder) values ('', 0, '')`, `delete from ${table} where room = ''`],
+  )
   const firstRow = async (text: string, values: readonly string[]): Promise<SqlRow | undefined> =>
     (await sql(text, values))[0]
 
@@ -42,33 +56,37 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
     grant: Grant | null,
     content: string | null,
     expected: number | undefined,
+    sequence?: number,
   ): Promise<Changed> {
     const values = [room]
     const parameter = (value: string | number) => `?${values.push(String(value))}`
-    const assignments =
-      content === null
-        ? 'content = null, token = null'
-        : `content = ${parameter(content)}, token = fence,
-            saved_at = case when saved_at >= ${dialect.now} then saved_at + 1 else ${dialect.now} end`
+    const set =
+      content === null ? 'content = null, token = null' : `content = ${parameter(content)}, token = fence`
+    const savedAt = `case when saved_at >= ${dialect.now} then saved_at + 1 else ${dialect.now} end`
+    const next = sequence === undefined ? '' : `cast(${parameter(sequence)} as bigint)`
     const conditions = [
       'room = ?1',
       ...(grant
         ? [`fence = cast(${parameter(grant.token)} as bigint)`, `holder = ${parameter(grant.holder)}`]
         : []),
       ...(expected === undefined ? [] : [`${REVISION} = cast(${parameter(expected)} as bigint)`]),
+      ...(next ? [`(not ${IS_SEQUENCED} or sequence < ${next})`] : []),
     ]
+    const sequenced = next ? `, sequence = ${next}, sequence_token = fence` : ''
     const changed = await firstRow(
-      `update ${table} set ${assignments} where ${conditions.join(' and ')} returning saved_at`,
+      `update ${table} set ${set}, saved_at = ${savedAt}${sequenced} where ${conditions.join(' and ')} returning saved_at`,
       values,
     )
     if (changed) return { savedAt: Number(changed.saved_at) }
     const row = await firstRow(
-      `select fence, holder, ${REVISION} as revision from ${table} where room = ?1`,
+      `select fence, holder, saved_at, ${REVISION} as revision,
+        case when ${IS_SEQUENCED} then sequence end as sequence from ${table} where room = ?1`,
       [room],
     )
     const fence = row ? Number(row.fence) : null
     const isFenced = grant !== null && (fence !== grant.token || row?.holder !== grant.holder)
-    return isFenced ? { fence } : { revision: Number(row?.revision ?? 0) }
+    if (isFenced) return { fence }
+    return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
   }
 
   return {
@@ -88,13 +106,15 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
       const { content, token, saved_at } = row
       return savedDocument(room, String(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    save: async (room, grant, content, expected) =>
-      savingOf(await change(room, grant, JSON.stringify(content), expected)),
-    remove: async (room, grant, expected) => removalOf(await change(room, grant, null, expected), expected),
+    save: async (room, grant, content, expected, sequence) =>
+      savingOf(await change(room, grant, JSON.stringify(content), expected, sequence)),
+    remove: async (room, grant, expected, sequence) =>
+      removalOf(await change(room, grant, null, expected, sequence), expected),
     async sweep() {
       await sql(
         `delete from ${table} where content is null and fence >= ${FIRST_TIME_TOKEN}
-          and fence < (${dialect.now} - ${KEEP_FENCE_MS}) * 1000`,
+          and fence < (${dialect.now} - ${KEEP_FENCE_MS}) * 1000
+          and coalesce(saved_at, 0) < ${dialect.now} - ${KEEP_FENCE_MS}`,
         [],
       )
     },

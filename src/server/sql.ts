@@ -13,6 +13,7 @@ export type SqlRow = {
     | 'token'
     | 'saved_at'
     | 'revision'
+    | 'sequence'
     | 'number'
     | 'entry'
     | 'secret']?: unknown
@@ -28,13 +29,16 @@ export interface Dialect {
   /** Looks, and changes nothing. `version` is `null` if none is recorded. */
   look(table: string): Promise<{ readonly exists: boolean; readonly version: SchemaVersion | null }>
   /** Runs the steps that the table lacks and records its version, in one transaction. Several nodes may do it at once. */
-  migrate(table: string, steps: MigrationSteps): Promise<void>
-  /** Rejects if this user may not read and write the table. */
-  checkAccess(table: string): Promise<void>
+  migrate(table: string, steps: MigrationSteps, oldest: number): Promise<void>
+  /** Rejects if this user may not read and write the table, or if these statements, in one transaction, fail. */
+  checkAccess(table: string, trial: readonly string[]): Promise<void>
 }
 
 /** The first step creates the table. Step `n` brings it from version `n` to `n + 1`. Append only. */
 export type MigrationSteps = readonly (readonly string[])[]
+
+/** Every step so far only adds columns that older code ignores, so nodes of every version may use the tables. */
+const OLDEST_VERSION = 1
 
 /** Tables that were created before versions were recorded. */
 export const FIRST_VERSION: SchemaVersion = { version: 1, oldest: 1 }
@@ -82,7 +86,13 @@ export interface SqlTable {
   check(): Promise<void>
 }
 
-export function sqlTable(dialect: Dialect, table: string, steps: MigrationSteps): SqlTable {
+/** `trial`: statements that write something and leave nothing behind, so that a check notices a full disk. */
+export function sqlTable(
+  dialect: Dialect,
+  table: string,
+  steps: MigrationSteps,
+  trial: readonly string[] = [],
+): SqlTable {
   let ready: Promise<void> | undefined
 
   async function prepare(): Promise<void> {
@@ -90,7 +100,7 @@ export function sqlTable(dialect: Dialect, table: string, steps: MigrationSteps)
     const stored = version ?? FIRST_VERSION
     // Also if the table is missing: a newer version may have another name for it.
     if (isNewer(shownName(table), exists ? stored : { ...stored, oldest: null }, steps.length)) return
-    if (!exists || stored.version < steps.length) await dialect.migrate(table, steps)
+    if (!exists || stored.version < steps.length) await dialect.migrate(table, steps, OLDEST_VERSION)
   }
 
   function prepareOnce(): Promise<void> {
@@ -118,7 +128,7 @@ export function sqlTable(dialect: Dialect, table: string, steps: MigrationSteps)
         ready = undefined
         throw error
       })
-      await dialect.checkAccess(table)
+      await dialect.checkAccess(table, trial)
     },
   }
 }

@@ -67,7 +67,7 @@ export class StatsWindow {
   }
 
   onTransition({ phase, lease }: Transition): void {
-    if (phase === 'renewed') return
+    if (phase !== 'started' && phase !== 'ended') return
     this.#count((bucket) => {
       if (phase === 'started') bucket.grants++
       else if (lease.state === 'expired') bucket.expiries++

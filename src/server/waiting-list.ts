@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { JsonObject } from '../base/records.ts'
 import { type DocumentEvent, type Person, person } from '../protocol/index.ts'
+import { keyOf } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { setLimited } from './limited-map.ts'
 import type { OnError } from './service.ts'
@@ -99,6 +100,7 @@ export class WaitingList {
     if (isNew) {
       const elsewhere = this.#remoteLines(room).flatMap(({ waiters }) => waiters)
       const known = elsewhere.find((waiter) => keyOf(waiter.person) === keyOf(person))
+      takeFromOthers(this.#remote.get(room), this.#node, [person])
       local.waiters.set(id, { since: known?.since ?? clock.now(), person })
       local.joined.push(person)
     }
@@ -146,6 +148,7 @@ export class WaitingList {
     const nodes = this.#remote.get(room) ?? new Map<string, Line>()
     if (count > 0) nodes.set(node, { waiters: line, count, until })
     else nodes.delete(node)
+    takeFromOthers(nodes, node, joined)
     // Deleted first, so that it becomes the newest entry.
     this.#remote.delete(room)
     if (nodes.size > 0) setLimited(this.#remote, room, nodes, MAX_REMOTE_ROOMS)
@@ -183,11 +186,17 @@ export class WaitingList {
   }
 }
 
+/** A client waits at one node. The one where it waited before may have ended without a word. */
+function takeFromOthers(nodes: Map<string, Line> | undefined, node: string, joined: readonly Person[]): void {
+  const taken = new Set(joined.map(keyOf))
+  for (const [other, { waiters, count, until }] of nodes ?? []) {
+    const left = waiters.filter(({ person }) => !taken.has(keyOf(person)))
+    if (other !== node && left.length < waiters.length)
+      nodes?.set(other, { waiters: left, count: count - (waiters.length - left.length), until })
+  }
+}
+
 function firstOf(local: LocalRoom | undefined): Pick<Line, 'waiters' | 'count'> {
   const waiters = [...(local?.waiters.values() ?? [])].sort((a, b) => a.since - b.since)
   return { waiters: waiters.slice(0, SHOWN), count: waiters.length }
-}
-
-function keyOf({ session_id, client_id = '' }: Person): string {
-  return JSON.stringify([session_id, client_id])
 }

@@ -11,7 +11,10 @@ import {
   serviceBed,
 } from '../../test/server/service-bed.ts'
 import { LeaseError } from '../base/errors.ts'
+import type { LeaseStore } from '../core/index.ts'
 import type { Stats } from '../protocol/index.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { Bus, BusMessage } from './bus.ts'
 import { memoryBus } from './buses/memory.ts'
 import { createLockServer } from './create.ts'
 
@@ -168,6 +171,42 @@ describe('a request that waits', () => {
     expect((await second).status).toBe(200)
   })
 
+  it.each(['?wait=60', '/request', '/takeover'])(
+    'with %s ends when its tab gives up at another node, and nothing is granted to it later',
+    async (how) => {
+      await using nodes = await twoNodes()
+      const { here, there, clock, store } = nodes
+      const waiting = there.call('POST', `${LOCK}${how}`)
+      await nodes.isAsking(how)
+      await clock.advance(1)
+      expect((await here.call('DELETE', LOCK)).status).toBe(403)
+      expect((await waiting).body.error).toBe('withdrawn')
+      await nodes.holder.call('DELETE', LOCK)
+      await clock.advance(10_000)
+      expect((await store.read(['document:room-1']))[0]).toEqual([])
+      expect(await store.waiting?.({ resources: ['document:room-1'], limit: 9 })).toMatchObject([
+        { count: 0 },
+      ])
+    },
+  )
+
+  it('of a tab that has come back is not ended by the late news that it had given up', async () => {
+    const late: BusMessage[] = []
+    await using nodes = await twoNodes(late)
+    const { here, there, clock } = nodes
+    await here.call('DELETE', LOCK)
+    await clock.advance(1)
+    const waiting = there.call('POST', `${LOCK}?wait=60`)
+    await nodes.isAsking('?wait=60')
+    expect(late).toHaveLength(1)
+    for (const message of late) await nodes.bus.publish({ ...message, data: { ...message.data, node: '' } })
+    await nodes.holder.call('DELETE', LOCK)
+    expect((await waiting).status).toBe(200)
+    // Neither is its lock, which it now has.
+    await nodes.bus.publish(late[0] as BusMessage)
+    expect((await there.call('PUT', LOCK)).status).toBe(200)
+  })
+
   it('ends when its tab takes over meanwhile, and does not release that lock', async () => {
     const first = bed.browser('first')
     await first.call('GET', LOCK)
@@ -190,23 +229,100 @@ describe('a request that waits', () => {
     expect(logged.map(([level]) => level)).not.toContain('error')
   })
 
-  it('is answered after its place was released, so that a server that stops leaves none behind', async () => {
-    const { answer } = await wait(bed.browser('first'), 'Aoi', 60)
-    const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    const releasing = bed.store.release.bind(bed.store)
-    const spy = vi.spyOn(bed.store, 'release').mockImplementation(async (...args) => {
-      await released
-      return releasing(...args)
+  describe('at a node that stops', () => {
+    const RESOURCES = { resources: ['document:room-1'], limit: 9 }
+    async function twoNodes() {
+      const bus = memoryBus()
+      const first = await serviceBed({ bus })
+      const { store, clock } = first
+      const second = await createLockServer({ store, clock, bus, log: () => {}, settings: SECRETS })
+      await first.browser('holder').call('POST', LOCK)
+      const elsewhere = (browser: Browser, tab: string) => {
+        const moved = new Browser(second.fetch, { Origin: ORIGIN, 'X-Holdfast-Client': tab })
+        moved.cookie = browser.cookie
+        return moved
+      }
+      const line = async () => Object((await elsewhere(first.browser(), 'reader').call('GET', LOCK)).body)
+      const waiting = async (node: Browser, name: string, count: number) => {
+        const answer = node.call('POST', `${LOCK}?wait=40`, { name })
+        await eventually(async () => expect(await line()).toMatchObject({ waiting_count: count }))
+        await clock.advance(1)
+        return answer
+      }
+      const close = async () => {
+        await first.server.close()
+        await second.close()
+      }
+      return { first, second, store, clock, elsewhere, line, waiting, [Symbol.asyncDispose]: close }
+    }
+    const names = ({ waiting }: { waiting: { name: string }[] }) => waiting.map(({ name }) => name)
+
+    it('it keeps its place, in the store and in the list, and goes on at another node', async () => {
+      await using nodes = await twoNodes()
+      const { first, store, clock, elsewhere, line } = nodes
+      const [aoi, ren] = [first.browser('aoi'), first.browser('ren')]
+      await aoi.call('GET', LOCK)
+      const stopped = nodes.waiting(aoi, 'Aoi', 1)
+      await eventually(async () => expect(await line()).toMatchObject({ waiting_count: 1 }))
+      const later = nodes.waiting(elsewhere(ren, 'ren'), 'Ren', 2)
+      await eventually(async () => expect(await line()).toMatchObject({ waiting_count: 2 }))
+      await first.server.close()
+      expect((await stopped).body.error).toBe('stopping')
+      await clock.advance(2000)
+      const again = elsewhere(aoi, 'aoi').call('POST', `${LOCK}?wait=40`, { name: 'Aoi' })
+      await eventually(async () => {
+        const shown = await line()
+        expect([names(shown), shown.waiting_count]).toEqual([['Aoi', 'Ren'], 2])
+      })
+      await clock.advance(10_000)
+      expect((await store.waiting?.(RESOURCES))?.[0]?.count).toBe(2)
+      await clock.advance(20_000)
+      expect((await again).status).toBe(200)
+      await elsewhere(aoi, 'aoi').call('DELETE', LOCK)
+      expect((await later).status).toBe(200)
     })
-    let isAnswered = false
-    void answer.then(() => (isAnswered = true))
-    const closed = bed.server.close()
-    await eventually(() => expect(spy).toHaveBeenCalled())
-    await closed
-    expect(isAnswered).toBe(false)
-    release()
-    expect((await answer).status).toBe(503)
-    expect((await bed.store.waiting?.({ resources: ['document:room-1'], limit: 1 }))?.[0]?.count).toBe(0)
+
+    it('a place that was kept after a refusal stays too', async () => {
+      await using nodes = await twoNodes()
+      const { first, store, clock, elsewhere } = nodes
+      const aoi = first.browser('aoi')
+      const refused = aoi.call('POST', `${LOCK}?wait=4`)
+      await eventually(async () => expect(await nodes.line()).toMatchObject({ waiting_count: 1 }))
+      await clock.advance(4000)
+      expect((await refused).status).toBe(409)
+      await first.server.close()
+      const again = elsewhere(aoi, 'aoi').call('POST', `${LOCK}?wait=40`)
+      await clock.advance(4000)
+      expect((await store.waiting?.(RESOURCES))?.[0]?.count).toBe(1)
+      await clock.advance(30_000)
+      expect((await again).status).toBe(200)
+    })
+
+    it('it is told of a grant that comes while the node stops', async () => {
+      const { promise: delayed, resolve: arrive } = Promise.withResolvers<void>()
+      const memory = memoryStore()
+      let isSlow = false
+      const acquire: LeaseStore['acquire'] = async (ask) => {
+        const answer = await memory.acquire(ask)
+        if (isSlow) await delayed
+        return answer
+      }
+      // Without a push, nothing but the answer tells the node of its grant.
+      const store = { ...memory, acquire, supports: { ...memory.supports, push: false } }
+      await using slow = await serviceBed({ store })
+      const [owner, next] = [slow.browser('owner'), slow.browser('next')]
+      await owner.call('POST', LOCK)
+      const answer = next.call('POST', `${LOCK}?wait=40`)
+      await eventually(async () =>
+        expect((await owner.call('GET', LOCK)).body).toMatchObject({ waiting_count: 1 }),
+      )
+      isSlow = true
+      await owner.call('DELETE', LOCK)
+      await eventually(async () => expect(await memory.read(['document:room-1'])).toMatchObject([[{}]]))
+      await slow.server.close()
+      arrive()
+      expect((await answer).status).toBe(200)
+    })
   })
 
   it('waits on while the store is away', async () => {
@@ -282,6 +398,45 @@ describe('a request that waits', () => {
     expect((await answer).status).toBe(409)
   })
 })
+
+/** Two nodes of one service: a holder, and one tab that can call both. `late` gets withdrawals instead of the nodes. */
+async function twoNodes(late?: BusMessage[]) {
+  const bus = memoryBus()
+  const withholding: Bus = {
+    ...bus,
+    publish: async (message) => {
+      if (late && message.topic === 'withdrawal') late.push(message)
+      else await bus.publish(message)
+    },
+  }
+  const first = await serviceBed({ bus: withholding })
+  const { store, clock } = first
+  const second = await createLockServer({ store, clock, bus, log: () => {}, settings: SECRETS })
+  const [holder, here] = [first.browser('holder'), first.browser('tab')]
+  const events = first.socket('room-1')
+  await holder.call('POST', LOCK)
+  await here.call('GET', LOCK)
+  const there = new Browser(second.fetch, { Origin: ORIGIN, 'X-Holdfast-Client': 'tab' })
+  there.cookie = here.cookie
+  return {
+    here,
+    there,
+    holder,
+    store,
+    clock,
+    bus,
+    isAsking: (how: string) =>
+      eventually(() =>
+        expect(events.map(({ event }) => event)).toContain(
+          how.startsWith('?') ? 'document.line' : 'document.takeover-requested',
+        ),
+      ),
+    async [Symbol.asyncDispose]() {
+      await second.close()
+      await first[Symbol.asyncDispose]()
+    },
+  }
+}
 
 /** Resolves when the waiter is on the list. */
 async function wait(

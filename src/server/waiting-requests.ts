@@ -1,8 +1,10 @@
+import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import type { Answer, Ask, LeaseStore } from '../core/index.ts'
 import type { Person } from '../protocol/index.ts'
+import { keyOf } from './announcer.ts'
 import type { WaitingList } from './waiting-list.ts'
 
 export interface WaitingRequestsOptions {
@@ -35,9 +37,32 @@ export class Superseded extends Error {
   override readonly name = 'Superseded'
 }
 
+/**
+ * The server is stopping. The client may repeat the request, perhaps at another node. A waiter keeps its place in the
+ * store for that. If it does not come, the store skips the place when its turn comes.
+ */
+export class Stopping extends Error {
+  override readonly name = 'Stopping'
+}
+
 /** The client has withdrawn its request. Its place, and whatever the request is granted, is released. */
 export class Withdrawn extends Error {
   override readonly name = 'Withdrawn'
+  /** At another node, which releases the place. A release here could end a later lock of the same client. */
+  readonly isElsewhere: boolean
+
+  constructor(isElsewhere = false) {
+    super()
+    this.isElsewhere = isElsewhere
+  }
+}
+
+interface WaitingRequest {
+  readonly room: string
+  readonly person: Person
+  /** Wall time. */
+  readonly since: number
+  readonly stop: AbortController
 }
 
 /**
@@ -46,9 +71,10 @@ export class Withdrawn extends Error {
  */
 export class WaitingRequests {
   readonly #options: WaitingRequestsOptions
-  readonly #waiting = new Map<string, AbortController>()
-  /** By id: cancels the timer that gives up the place. */
-  readonly #keptPlaces = new Map<string, () => void>()
+  /** By id. */
+  readonly #waiting = new Map<string, WaitingRequest>()
+  /** By id. `cancel` stops the timer that gives up the place. */
+  readonly #keptPlaces = new Map<string, { readonly waiting: WaitingRequest; readonly cancel: () => void }>()
 
   constructor(options: WaitingRequestsOptions) {
     this.#options = options
@@ -60,23 +86,27 @@ export class WaitingRequests {
     const { room } = wait
     const { id } = ask
     const askedAt = clock.now()
-    this.#waiting.get(id)?.abort(new Superseded())
+    this.#waiting.get(id)?.stop.abort(new Superseded())
     this.#stopKeeping(id)
-    const superseded = new AbortController()
-    this.#waiting.set(id, superseded)
+    const stop = new AbortController()
+    const waiting = { room, person: wait.person, since: askedAt, stop }
+    this.#waiting.set(id, waiting)
+    const unlisten = onAbort(wait.signal, () => stop.abort(wait.signal.reason))
     let keepsPlace = false
     try {
-      const answer = await this.#askRepeatedly(ask, wait, superseded.signal)
+      const answer = await this.#askRepeatedly(ask, wait, stop.signal)
       keepsPlace = !answer.granted
       // A clock that was set back counts as no wait.
       if (answer.granted) onWaited(Math.max(0, clock.now() - (waitingList.since(room, id) ?? askedAt)))
       return answer
     } finally {
+      unlisten()
       // A request that was superseded leaves the place to its successor.
-      if (this.#waiting.get(id) === superseded) {
+      if (this.#waiting.get(id) === waiting) {
         this.#waiting.delete(id)
-        if (keepsPlace) this.#keepPlace(ask, room)
-        else waitingList.leave(room, id)
+        if (keepsPlace) this.#keepPlace(ask, waiting)
+        // Without a message to the other nodes, they show the client until it waits at one of them.
+        else if (!(stop.signal.reason instanceof Stopping)) waitingList.leave(room, id)
       }
     }
   }
@@ -86,14 +116,23 @@ export class WaitingRequests {
    * that when it ends.
    */
   supersede(room: string, id: string): void {
-    this.#waiting.get(id)?.abort(new Superseded())
+    this.#waiting.get(id)?.stop.abort(new Superseded())
     this.forget(room, id)
   }
 
   /** The client gives up. Its request that waits here ends too, so that nothing is granted to nobody later. */
   withdraw(room: string, id: string): void {
-    this.#waiting.get(id)?.abort(new Withdrawn())
+    this.#waiting.get(id)?.stop.abort(new Withdrawn())
     this.forget(room, id)
+  }
+
+  /** The same for a client that has given up at another node what it asked for before this time. */
+  withdrawnElsewhere(room: string, person: Person, before: number): void {
+    const isTheirs = (waiting: WaitingRequest) =>
+      waiting.room === room && keyOf(waiting.person) === keyOf(person) && waiting.since < before
+    for (const waiting of this.#waiting.values())
+      if (isTheirs(waiting)) waiting.stop.abort(new Withdrawn(true))
+    for (const [id, { waiting }] of this.#keptPlaces) if (isTheirs(waiting)) this.forget(room, id)
   }
 
   /** The place that was kept for the id is gone, or not needed any more. */
@@ -101,14 +140,18 @@ export class WaitingRequests {
     if (this.#stopKeeping(id)) this.#options.waitingList.leave(room, id)
   }
 
+  /** The places that are kept stay in the store: their clients may ask at another node, which this one will not hear. */
+  stop(): void {
+    for (const { cancel } of this.#keptPlaces.values()) cancel()
+    this.#keptPlaces.clear()
+  }
+
   /**
    * No manager renews the lease, because the holder is a remote browser that does so itself. Asking again with the
    * same id keeps the place in the queue, and claims the reservation.
    */
-  async #askRepeatedly(ask: Ask, wait: Wait, superseded: AbortSignal): Promise<Answer> {
+  async #askRepeatedly(ask: Ask, { room, person, ms }: Wait, signal: AbortSignal): Promise<Answer> {
     const { store, clock, waitingList } = this.#options
-    const { room, person, ms } = wait
-    const signal = AbortSignal.any([wait.signal, superseded])
     const giveUpAt = clock.monotonic() + ms
     const wakeSignal = new WakeSignal(clock)
     const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => wakeSignal.wake(inMs) } : ask
@@ -126,8 +169,10 @@ export class WaitingRequests {
           await wakeSignal.sleep(Math.min(RETRY_MS, giveUpAt - clock.monotonic()), signal)
           continue
         }
-        // The client has the lock, whichever of its requests got it.
-        if (answer.granted && signal.reason instanceof Superseded) return answer
+        // The client has the lock, whichever of its requests got it. A server that stops still answers.
+        if (answer.granted && goesOn(signal.reason)) return answer
+        if (answer.granted && isElsewhere(signal.reason))
+          await store.release({ resource: ask.resource, token: answer.lease.token }).catch(() => {})
         signal.throwIfAborted()
         const leftMs = giveUpAt - clock.monotonic()
         if (answer.granted || leftMs < 1) return answer
@@ -135,33 +180,41 @@ export class WaitingRequests {
         await wakeSignal.sleep(Math.min(answer.retryIn ?? pollMs, pollMs, leftMs), signal)
       }
     } catch (error) {
-      // Releases whatever it has: a place, a reservation, or a grant that came too late. A server that stops waits for
-      // it, because it waits for the answers to its requests.
-      if (!(error instanceof Superseded))
+      // Releases whatever it has: a place, a reservation, or a grant that came too late.
+      if (!goesOn(error) && !isElsewhere(error))
         await store.release({ resource: ask.resource, id: ask.id }).catch(() => {})
       throw error
     }
   }
 
   #stopKeeping(id: string): boolean {
-    this.#keptPlaces.get(id)?.()
+    this.#keptPlaces.get(id)?.cancel()
     return this.#keptPlaces.delete(id)
   }
 
-  #keepPlace({ resource, id }: Ask, room: string): void {
+  #keepPlace({ resource, id }: Ask, waiting: WaitingRequest): void {
     const { store, clock, waitingList } = this.#options
+    const { room } = waiting
     const giveUp = async () => {
       this.#keptPlaces.delete(id)
       waitingList.leave(room, id)
-      const [[holder] = []] = await store.read([resource])
-      if (holder?.id !== id) await store.release({ resource, id })
+      const [leases = []] = await store.read([resource])
+      if (!leases.some((lease) => lease.id === id && lease.state === 'held'))
+        await store.release({ resource, id })
     }
     // If the release fails, the store skips the place when its turn comes.
-    this.#keptPlaces.set(
-      id,
-      clock.setTimer(() => void giveUp().catch(() => {}), KEEP_PLACE_MS, true),
-    )
+    const cancel = clock.setTimer(() => void giveUp().catch(() => {}), KEEP_PLACE_MS, true)
+    this.#keptPlaces.set(id, { waiting, cancel })
   }
+}
+
+function isElsewhere(reason: unknown): boolean {
+  return reason instanceof Withdrawn && reason.isElsewhere
+}
+
+/** Whether the place and the lease of the client must stay as they are. */
+function goesOn(reason: unknown): boolean {
+  return reason instanceof Superseded || reason instanceof Stopping
 }
 
 function isRetryable(error: unknown): boolean {

@@ -32,6 +32,7 @@ export {
   release as releaseRow,
   renew as renewRow,
   type StoredLease,
+  shownRecords,
   TOKENS_PER_MS,
   type Waiter,
   waitingIn,

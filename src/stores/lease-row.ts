@@ -7,19 +7,28 @@
  * A waiter is never granted a lease while it sleeps, because a lease counts from the moment of its request. Instead,
  * the first waiters are woken, as many as fit together, and the resource is reserved for each of them for one second.
  * If one does not ask within that second, all waiters of its channel lose their places, and the next waiters have
- * their turn. The first waiter without a reservation is told when the reservations end, so a dead waiter costs one
- * second.
+ * their turn. The first waiter without a reservation is told when it may have its turn: so a dead waiter costs one
+ * second, and a permit that expires is used at once.
  *
  * A lease that has ended may keep the resource for a while: by `atLeast`, or by `lockDelay` if it expired. It then
  * stays in the row, and counts as the live leases do.
  */
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
-import { describe, hasEnded, isLive, keptByAtLeast, keptUntil, liveLease, liveRecords } from './row-leases.ts'
-import { freeIn, RESERVATION_MS, roomIn, settle } from './row-queue.ts'
+import {
+  describe,
+  hasEnded,
+  isKeeping,
+  isLive,
+  keptByAtLeast,
+  keptUntil,
+  liveLease,
+  liveRecords,
+} from './row-leases.ts'
+import { nextIn, retryInRow, roomIn, settle } from './row-queue.ts'
 
-export { liveRecords } from './row-leases.ts'
-export { RESERVATION_MS, waitingIn, wakesOf } from './row-queue.ts'
+export { liveRecords, shownRecords } from './row-leases.ts'
+export { askAgainIn, nextIn, RESERVATION_MS, waitingIn, wakesOf } from './row-queue.ts'
 
 /** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
 export const KEEP_FREE_MS = 3_600_000
@@ -104,13 +113,17 @@ export function newRow(resource: string, floor: number): LeaseRow {
   return { resource, token: floor, leases: [], endedAt: 0, queue: new Map(), reserved: new Map() }
 }
 
-/** Grants the request if it fits. `channel`: otherwise it joins the queue; `null`: it does not wait. */
+/**
+ * Grants the request if it fits. `channel`: otherwise it joins the queue; `null`: it does not wait. `unread`: how many
+ * waiters before it are missing in the row.
+ */
 export function ask(
   row: LeaseRow,
   request: RowAsk,
   channel: string | null,
   now: number,
   effects: Effects,
+  unread = 0,
 ): Answer {
   settle(row, now, effects)
   effects.wakes.delete(request.id)
@@ -121,7 +134,7 @@ export function ask(
   const isItsTurn = reservation !== undefined || row.queue.size === 0
   // Also with a reservation: if the clock stepped back, a lease that had expired is live again.
   const mayHold = isItsTurn && roomIn(row, now).fits(reservation?.share ?? request.share ?? null)
-  return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now)
+  return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now, unread)
 }
 
 /** Extends a live lease. Never creates one, and never revives an expired one. */
@@ -149,14 +162,15 @@ export function release(
   const lease = row.leases.find((one) =>
     isForced ? one.token === by.token : one.id === by.id && !hasEnded(one),
   )
-  const isOver = !lease || hasEnded(lease)
-  const ended = isOver ? null : end(row, lease, isLive(lease, now) ? 'released' : 'expired', now, effects)
-  if (isForced) row.leases = row.leases.filter(({ token }) => token !== by.token)
-  else {
+  // By force, also one that has ended and keeps the resource.
+  const state = lease && !hasEnded(lease) && !isLive(lease, now) ? 'expired' : 'released'
+  const ended = lease ? end(row, lease, state, now, effects, isForced) : null
+  const isNext = !isForced && nextIn(row)?.id === by.id
+  if (!isForced) {
     row.queue.delete(by.id)
     row.reserved.delete(by.id)
   }
-  settle(row, now, effects, isForced ? undefined : lease?.keptUntil)
+  settle(row, now, effects, isNext || (!isForced && lease?.keptUntil !== undefined))
   // The caller need not be told.
   if (!isForced) effects.wakes.delete(by.id)
   return { ended, holders: liveRecords(row, now) }
@@ -208,8 +222,8 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   const isTakeOver = isReplacing(row, request, now)
   if (isTakeOver) {
     for (const lease of row.leases.filter((one) => isLive(one, now)))
-      ended.push(end(row, lease, 'taken-over', now, effects))
-    row.leases = []
+      ended.push(end(row, lease, 'taken-over', now, effects, true))
+    for (const lease of row.leases) end(row, lease, 'taken-over', now, effects, true)
     // They may not fit beside the new lease. Those that do are made again below.
     row.reserved.clear()
   }
@@ -240,21 +254,25 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   return { granted: true, lease: record, ...(replaced && { replaced }) }
 }
 
-function refuse(row: LeaseRow, request: Ask, channel: string | null, now: number): Answer {
+function refuse(row: LeaseRow, request: Ask, channel: string | null, now: number, unread: number): Answer {
   const { queue } = row
   const { id, owner } = request
   const share = request.share ?? null
   const joins = channel !== null && !queue.has(id)
+  const waiter = queue.get(id)
   if (joins) queue.set(id, { id, channel, owner, share })
+  // It goes on at another process, and keeps its place when the first one ends.
+  else if (waiter && channel !== null && waiter.channel !== channel) queue.set(id, { ...waiter, channel })
   // Only a waiter that asks again is searched: joining costs the same in every queue.
-  const place = joins ? queue.size - 1 : [...queue.keys()].indexOf(id)
-  const kept = row.leases.filter((lease) => !isLive(lease, now) && now < keptUntil(lease))
+  const found = joins ? queue.size - 1 : [...queue.keys()].indexOf(id)
+  const place = found < 0 ? null : found + unread
+  const kept = row.leases.filter((lease) => isKeeping(lease, now))
   const keptFor = Math.max(...kept.map(keptUntil)) - now
   return {
     granted: false,
     holders: liveRecords(row, now),
-    place: place < 0 ? null : place,
-    retryIn: freeIn(row, share, now) + Math.max(place, 0) * RESERVATION_MS,
+    place,
+    retryIn: retryInRow(row, share, place ?? 0, now),
     ...(kept.length > 0 && { keptFor }),
   }
 }
@@ -288,18 +306,22 @@ function endExpired(
     .map((lease) => end(row, lease, 'expired', now, effects))
 }
 
+/** `isForced`: it does not keep the resource. */
 function end(
   row: LeaseRow,
   lease: StoredLease,
   state: 'released' | 'expired' | 'taken-over',
   now: number,
   effects: Effects,
+  isForced = false,
 ): LeaseRecord {
   const ended = describe(row, lease, state, now)
   const until = state === 'released' ? keptByAtLeast(lease) : keptUntil(lease)
-  if (now < until) lease.keptUntil = until
+  const isKept = !isForced && now < until
+  if (isKept) lease.keptUntil = until
   else row.leases = row.leases.filter((one) => one !== lease)
   row.endedAt = now
   effects.changes.push(ended)
+  if (isKept) effects.changes.push(describe(row, lease, 'kept', now))
   return ended
 }

@@ -18,10 +18,10 @@ import {
   expire,
   isForgettable,
   type LeaseRow,
-  liveRecords,
   newRow,
   release,
   renew,
+  shownRecords,
   waitingIn,
 } from './lease-row.ts'
 
@@ -57,7 +57,7 @@ export class LeaseTable {
   read(resources: readonly string[], now: number): LeaseRecord[][] {
     return resources.map((resource) => {
       const row = this.rows.get(resource)
-      return row ? liveRecords(row, now) : []
+      return row ? shownRecords(row, now) : []
     })
   }
 
@@ -68,7 +68,7 @@ export class LeaseTable {
   list(query: ListQuery, now: number): LeasePage {
     const rows = Array.from(this.rows.values()).filter(({ resource }) => mayBeListed(resource, query))
     return pageOf(
-      rows.flatMap((row) => liveRecords(row, now)),
+      rows.flatMap((row) => shownRecords(row, now)),
       query,
     )
   }

@@ -7,6 +7,13 @@ export function liveRecords(row: LeaseRow, now: number): LeaseRecord[] {
   return row.leases.filter((lease) => isLive(lease, now)).map((lease) => describe(row, lease, 'held', now))
 }
 
+/** The live leases, and those that have ended and keep the resource, oldest first. */
+export function shownRecords(row: LeaseRow, now: number): LeaseRecord[] {
+  return row.leases
+    .filter((lease) => isLive(lease, now) || isKeeping(lease, now))
+    .map((lease) => describe(row, lease, isLive(lease, now) ? 'held' : 'kept', now))
+}
+
 export function liveLease(row: LeaseRow, id: string, now: number): StoredLease | undefined {
   return row.leases.find((lease) => lease.id === id && isLive(lease, now))
 }
@@ -17,6 +24,11 @@ export function isLive(lease: StoredLease, now: number): boolean {
 
 export function hasEnded({ keptUntil }: StoredLease): boolean {
   return keptUntil !== undefined
+}
+
+/** Whether it has ended and keeps the resource. Also if nobody has noticed yet that it expired. */
+export function isKeeping(lease: StoredLease, now: number): boolean {
+  return !isLive(lease, now) && now < keptUntil(lease)
 }
 
 /** Until when no other lease fits beside it, unless their shares allow it. */
@@ -35,7 +47,10 @@ export function describe(
   now: number,
 ): LeaseRecord {
   const { id, owner, token, metadata, share, acquiredAt } = lease
-  const expiresAt = Math.min(lease.expiresAt, now + lease.span)
+  const [until, span] =
+    state === 'kept' ? [keptUntil(lease), longestKeeping(lease)] : [lease.expiresAt, lease.span]
+  // A clock that stepped back lengthens nothing.
+  const expiresAt = Math.min(until, now + span)
   return {
     resource: row.resource,
     id,
@@ -45,18 +60,20 @@ export function describe(
     share,
     acquiredAt,
     expiresAt,
-    remaining: state === 'held' ? expiresAt - now : 0,
+    remaining: state === 'held' || state === 'kept' ? expiresAt - now : 0,
     state,
   }
 }
 
 /** Saved, because from now on the lease must not end later than that, and not keep the resource longer. */
 function clamp(lease: StoredLease, now: number): void {
-  const { atLeast = 0, lockDelay = 0 } = lease
   lease.expiresAt = Math.min(lease.expiresAt, now + lease.span)
-  if (atLeast) lease.acquiredAt = Math.min(lease.acquiredAt, now)
-  if (lease.keptUntil !== undefined)
-    lease.keptUntil = Math.min(lease.keptUntil, now + Math.max(atLeast, lockDelay))
+  if (lease.atLeast) lease.acquiredAt = Math.min(lease.acquiredAt, now)
+  if (lease.keptUntil !== undefined) lease.keptUntil = Math.min(lease.keptUntil, now + longestKeeping(lease))
+}
+
+function longestKeeping({ atLeast = 0, lockDelay = 0 }: StoredLease): number {
+  return Math.max(atLeast, lockDelay)
 }
 
 /** Forgets leases that have ended and keep the resource no longer. */

@@ -30,23 +30,45 @@ export function roomIn({ leases }: LeaseRow, now: number): Room {
   return new Room(leases.filter((lease) => now < keptUntil(lease)).map(({ share }) => share))
 }
 
-/** When the request may fit: an exclusive one when all have ended, a shared one when the first has. */
-export function freeIn({ leases, reserved }: LeaseRow, share: number | null, now: number): number {
-  let first = Infinity
-  let last = now
-  for (const until of [...leases.map(keptUntil), ...Array.from(reserved.values(), ({ until }) => until)]) {
-    if (until <= now) continue
-    first = Math.min(first, until)
-    last = Math.max(last, until)
-  }
-  return (share === null ? last : Math.min(first, last)) - now
+/**
+ * In how many milliseconds a request should ask again, if no push comes. `ends`: in how many milliseconds each lease that
+ * is live or keeps the resource ends, and each reservation.
+ *
+ * Everybody may be dead whom a waiter waits for. An exclusive one needs all ends, and each dead waiter before it then
+ * costs the second of a reservation. A shared one asks at the end that frees its own permit, if each waiter before it
+ * takes one. `place`: how many waiters are before it. Those with a reservation have their permits already, so a shared
+ * one counts only the others.
+ */
+export function askAgainIn(ends: readonly number[], share: number | null, place: number): number {
+  const last = ends.reduce((latest, end) => Math.max(latest, end), 0)
+  if (share === null) return last + place * RESERVATION_MS
+  const own = ends.toSorted((a, b) => a - b)[place]
+  return own ?? last + Math.max(0, place - Math.max(0, ends.length - 1)) * RESERVATION_MS
+}
+
+/** The same for a request in this row. `place`: as in `askAgainIn` for an exclusive request. */
+export function retryInRow(
+  { leases, reserved }: LeaseRow,
+  share: number | null,
+  place: number,
+  now: number,
+): number {
+  const ends = [...leases.map(keptUntil), ...Array.from(reserved.values(), ({ until }) => until)]
+  const left = ends.map((end) => end - now).filter((ms) => ms > 0)
+  return askAgainIn(left, share, share === null ? place : Math.max(0, place - reserved.size))
+}
+
+/** The first waiter without a reservation. */
+export function nextIn({ queue, reserved }: LeaseRow): Pick<Waiter, 'id' | 'share'> | undefined {
+  for (const waiter of queue.values()) if (!reserved.has(waiter.id)) return waiter
+  return undefined
 }
 
 /**
- * Brings the row up to this moment: ends reservations that were not used, and makes the next ones. `freeAt`: a lease has
- * just ended and keeps the resource until then.
+ * Brings the row up to this moment: ends reservations that were not used, and makes the next ones. `tellsNext`: the first
+ * waiter without a reservation is another one now, or may ask sooner than it was told.
  */
-export function settle(row: LeaseRow, now: number, effects: Effects, freeAt?: number): void {
+export function settle(row: LeaseRow, now: number, effects: Effects, tellsNext = false): void {
   bringUpToDate(row, now)
   for (const [id, reservation] of row.reserved) {
     reservation.until = Math.min(reservation.until, now + RESERVATION_MS)
@@ -62,28 +84,21 @@ export function settle(row: LeaseRow, now: number, effects: Effects, freeAt?: nu
     row.reserved.set(id, { until: now + RESERVATION_MS, share })
     isNew = true
   }
-  if (!isNew && !freeAt) return
-  for (const [id, inMs] of wakesOf(row, now, freeAt))
-    if (isNew || !row.reserved.has(id)) effects.wakes.set(id, inMs)
+  if (!isNew && !tellsNext) return
+  for (const [id, inMs] of wakesOf(row, now)) if (isNew || !row.reserved.has(id)) effects.wakes.set(id, inMs)
 }
 
 /**
- * Who should ask again, and in how many milliseconds: those with a reservation now, and the first one without when a
- * reservation ends. `freeAt`: or then, because a lease that has ended keeps the resource no longer.
+ * Who should ask again, and in how many milliseconds: those with a reservation now, and the first one without when it
+ * may have its turn at the earliest.
  */
-export function wakesOf({ queue, reserved }: LeaseRow, now: number, freeAt = Infinity): Map<string, number> {
+export function wakesOf(row: LeaseRow, now: number): Map<string, number> {
   const wakes = new Map<string, number>()
-  let until = freeAt
-  for (const [id, reservation] of reserved) {
-    wakes.set(id, 0)
-    until = Math.min(until, reservation.until)
-  }
-  if (until === Infinity) return wakes
-  for (const id of queue.keys()) {
-    if (reserved.has(id)) continue
-    wakes.set(id, Math.max(0, until - now))
-    break
-  }
+  for (const id of row.reserved.keys()) wakes.set(id, 0)
+  const next = nextIn(row)
+  const inMs = next ? retryInRow(row, next.share ?? null, 0, now) : 0
+  // Zero would mean that it is its turn.
+  if (next && inMs > 0) wakes.set(next.id, inMs)
   return wakes
 }
 

@@ -19,6 +19,7 @@ import type {
   WaitingQueue,
 } from '../core/index.ts'
 import { cutPage } from './lease-page.ts'
+import type { RequestOrder } from './local/call-order.ts'
 import { StoreCalls } from './local/store-calls.ts'
 
 /** So that no statement takes long. A caller that wants more asks for the next page. */
@@ -37,7 +38,6 @@ export interface SqlQueries {
 /** What tells those who wait, hold and watch in this process. */
 export interface SqlPush {
   renewed(lease: LeaseRecord): void
-  forget(id: string): void
   watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable>
   close(): unknown
 }
@@ -56,6 +56,9 @@ export interface SqlCallsOptions<Q> {
   /** Checks that the tables and procedures are there, or creates them. `missing`: what a call has not found, in words. */
   readonly install: (missing?: string) => Promise<Q>
   readonly isCalled: (id: string) => boolean
+  /** Also forgets that the id is held or waits in this process. */
+  readonly release: (ask: ReleaseAsk, queries: Q) => Promise<Released>
+  readonly order: (ask: Ask) => RequestOrder
 }
 
 /** The calls of a store, each after the tables were installed. */
@@ -67,7 +70,7 @@ export class SqlCalls<Q extends object> {
 
   constructor(options: SqlCallsOptions<Q>) {
     this.#options = options
-    const { backend, client, explain, maxInFlight, isCalled } = options
+    const { backend, client, explain, maxInFlight, isCalled, order } = options
     const connection = followConnection(client)
     this.connection = connection
     this.bounded = new StoreCalls({
@@ -75,7 +78,13 @@ export class SqlCalls<Q extends object> {
       explain: (error, resource) => connection.explain(explain(error, resource)),
       maxInFlight,
       isCalled,
+      release: (by) => this.releaseWork(by),
+      order,
     })
+  }
+
+  releaseWork(by: ReleaseAsk, call?: CallOptions): (stop: Stop) => Promise<Released> {
+    return this.prepared((queries) => this.#options.release(by, queries), call)
   }
 
   readonly run = <T>(work: SqlWork<Q, T>, call?: CallOptions, resource?: string): Promise<T> =>
@@ -126,15 +135,14 @@ export class SqlCalls<Q extends object> {
 export interface SqlStoreOptions<Q> {
   readonly kind: string
   acquire(ask: Ask, queries: Q, stop: Stop): Promise<Answer>
-  release(ask: ReleaseAsk, queries: Q): Promise<Released>
-  /** Rejects if this user lacks a right that other calls need. */
-  checkAccess(): Promise<unknown>
+  /** Rejects if this user lacks a right that other calls need, or if nothing can be written now. */
+  checkAccess(): Promise<unknown> | undefined
 }
 
 export function sqlStore<Q extends SqlQueries>(
   calls: SqlCalls<Q>,
   push: SqlPush,
-  { kind, acquire, release, checkAccess }: SqlStoreOptions<Q>,
+  { kind, acquire, checkAccess }: SqlStoreOptions<Q>,
 ): LeaseStore {
   const { bounded, connection, run } = calls
 
@@ -165,14 +173,10 @@ export function sqlStore<Q extends SqlQueries>(
         if (renewal.ok) push.renewed(renewal.lease)
         return renewal
       }
-      return run(work, call, ask.resource)
+      return bounded.renew(calls.prepared(work, call), call, ask.resource)
     },
 
-    release(ask, call) {
-      if ('id' in ask) push.forget(ask.id)
-      const work = calls.prepared((queries) => release(ask, queries), call)
-      return bounded.release(ask, work, call)
-    },
+    release: (ask, call) => bounded.release(ask, calls.releaseWork(ask, call), call),
 
     read: (resources, call) => run((queries) => queries.read(resources), call),
 

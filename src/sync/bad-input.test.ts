@@ -167,7 +167,7 @@ describe('stored data', () => {
     })
   })
 
-  it.each([['text'], [7], [[]], [{}], [{ ids: 'a' }], [null]])(
+  it.each([['text'], [7], [[]], [{}], [{ ids: 'a' }], [null], [{ ids: ['a', null, 7] }], [{ ids: [1, 2] }]])(
     'with %j as the index causes a warning; nothing is overwritten or cleaned up, and reset repairs it',
     async (index) => {
       const { sync, storage, codes } = await read({ [STORAGE_KEYS.index]: index })
@@ -187,6 +187,32 @@ describe('stored data', () => {
     },
   )
 
+  it.each([1, 3])(
+    'with a damaged index is shown again after rebuildIndex, with %i shards',
+    async (shards) => {
+      const storage = memoryStorage()
+      const sync = createSync<Item>({ storage, shards, onWarning: () => {} })
+      for (const n of [1, 2, 3]) await sync.setEntity(`e${n}`, { n })
+      await storage.set({ [STORAGE_KEYS.index]: { ids: ['e1', null] } })
+      await sync.rebuildIndex()
+      await sync.setEntity('e4', { n: 4 })
+      const later = createSync<Item>({ storage, shards })
+      await later.bootstrap()
+      for (const one of [sync, later])
+        expect(Object.fromEntries(one.state.entries)).toEqual({
+          e1: { n: 1 },
+          e2: { n: 2 },
+          e3: { n: 3 },
+          e4: { n: 4 },
+        })
+    },
+  )
+
+  it('of option A has an index that cannot be rebuilt', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage(), option: 'A' })
+    await expect(sync.rebuildIndex()).rejects.toMatchObject({ code: 'store-failed' })
+  })
+
   it.each([
     [{ shards: 1e9 }],
     [{ option: 'C' }],
@@ -200,11 +226,6 @@ describe('stored data', () => {
     for (const call of [sync.bootstrap(), sync.setEntity('b', { n: 1 })])
       await expect(call).rejects.toMatchObject({ code: 'other-format' })
     expect(await storage.get(await storage.keys())).toEqual(items)
-  })
-
-  it('with invalid ids in the index is read without them', async () => {
-    const { sync } = await read({ [STORAGE_KEYS.index]: { ids: [7, 'a', null, '', 'a', { id: 'a' }] } })
-    expect(sync.state.entries).toEqual([['a', { n: 1 }]])
   })
 
   it.each([['text'], [7], [[1]], [null]])(
@@ -278,6 +299,16 @@ describe('an entity', () => {
     expect(sync.get('a')).not.toHaveProperty('polluted')
   })
 
+  it('with an object that cannot be read, or with too many levels, is refused with the reason', async () => {
+    const sync = createSync<object>({ storage: memoryStorage() })
+    const nested = (levels: number): object => (levels === 0 ? {} : { v: nested(levels - 1) })
+    await expect(
+      sync.setEntity('a', Object.defineProperty({}, 'x', { enumerable: true, get: fails })),
+    ).rejects.toThrow(/^entity a cannot be read: /)
+    await expect(sync.setEntity('a', nested(5000))).rejects.toThrow(/^entity a\.v.* has more than 64 levels$/)
+    await sync.setEntity('a', nested(63))
+  })
+
   it('is copied, so that later changes of the object have no effect', async () => {
     const sync = createSync<{ list: number[] }>({ storage: memoryStorage() })
     const entity = { list: [1] }
@@ -290,6 +321,9 @@ describe('an entity', () => {
   it.each([
     ['an empty id', '', {}],
     ['an id of invalid Unicode', '\ud800', {}],
+    ['an id with U+0000', 'a\0b', {}],
+    ['a text of invalid Unicode', 'a', { text: '\ud800' }],
+    ['a hole in an array', 'a', { list: new Array(1) }],
     ['a number as id', 7, {}],
     ['a symbol as id', Symbol('a'), {}],
     ['a BigInt as id', 10n, {}],

@@ -19,6 +19,8 @@ export type SyncChange<E extends object = object, S extends object = object> =
   /** All entities were removed. */
   | { readonly type: 'cleared'; readonly previous: readonly (readonly [id: string, entity: E])[] }
   | { readonly type: 'status'; readonly status: SyncStatus }
+  /** The number of writes that wait, in a storage whose writes wait in another one, such as `storage.sync`. */
+  | { readonly type: 'waiting'; readonly waiting: number }
 
 export type ChangeListener<E extends object, S extends object> = (change: SyncChange<E, S>) => void
 

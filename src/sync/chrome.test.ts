@@ -64,6 +64,63 @@ describe('the area', () => {
     expect(postponed.length).toBeLessThan(150)
   })
 
+  describe('sync, after the writes of a minute are used up', () => {
+    const large = (n: number) => ({ n, text: 'x'.repeat(8000) }) as Item
+    async function busyPage() {
+      const extension = fakeExtension({ area: 'sync', latency: [0, 0] })
+      const { sync } = extension.browser.openPage().api.storage
+      const [page] = await opened(extension, 'Page')
+      await extension.resolved(page.setEntity('a', { n: 0 }))
+      for (let n = 0; n < 120; n++)
+        await extension.resolved(sync?.set({ other: n }) ?? Promise.reject()).catch(() => {})
+      return { extension, page }
+    }
+
+    it('refuses what can never fit', async () => {
+      const { extension, page } = await busyPage()
+      const entities = Array.from({ length: 40 }, (_, n) => [`large ${n}`, large(n)] as const)
+      await expect(extension.resolved(page.setEntities(entities))).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringMatching(/^everything would take \d+ bytes; storage.sync allows 102400$/),
+      })
+      expect(page.state.entries.length).toBe(1)
+      expect(extension.browser.items('local')).toEqual({})
+    })
+
+    it('refuses the write that does not fit beside those that wait, and stores the others later', async () => {
+      const { extension, page } = await busyPage()
+      const waits: number[] = []
+      page.subscribe((change) => change.type === 'waiting' && waits.push(change.waiting))
+      const written: string[] = []
+      for (let n = 0; n < 16; n++)
+        await extension.resolved(page.setEntity(`large ${n}`, large(n))).then(
+          () => written.push(`large ${n}`),
+          ({ code }) => expect(code).toBe('store-failed'),
+        )
+      expect(written.length).toBe(12)
+      expect(page.waiting).toBe(written.length)
+      await extension.clock.advance(70_000)
+      expect(page.waiting).toBe(0)
+      expect(waits.at(-1)).toBe(0)
+      const stored = Object.keys(extension.browser.items('sync')).filter((key) => key.includes('large'))
+      expect(stored.sort()).toEqual(written.map((id) => STORAGE_KEYS.entityPrefix + id).sort())
+    })
+
+    it('tells a content script that its write does not fit', async () => {
+      const { extension, page } = await busyPage()
+      extension.startWorker()
+      const [tab] = await opened(extension, 'Tab')
+      const written = tab.setEntities(Array.from({ length: 40 }, (_, n) => [`large ${n}`, large(n)] as const))
+      await expect(extension.resolved(written)).rejects.toMatchObject({
+        code: 'store-failed',
+        message: expect.stringContaining('storage.sync allows 102400'),
+      })
+      await extension.settle()
+      expect([tab.state.entries.length, page.state.entries.length]).toEqual([1, 1])
+      expect(extension.warnings.map(({ code }) => code)).toContain('write-refused')
+    })
+  })
+
   it('is refused if the browser does not have it', () => {
     const { api } = fakeBrowser({ clock: new FakeClock() }).openPage()
     const { session: _none, ...storage } = api.storage

@@ -29,9 +29,10 @@ export interface ChromeApi {
 }
 
 export interface ChromeStorageArea {
-  get(keys: string[] | null): Promise<Record<string, unknown>>
+  /** An object gives the values of missing keys. `null`: everything. */
+  get(keys: string | string[] | Record<string, unknown> | null): Promise<Record<string, unknown>>
   set(items: Record<string, unknown>): Promise<void>
-  remove(keys: string[]): Promise<void>
+  remove(keys: string | string[]): Promise<void>
   /** Chrome 130 and later. */
   getKeys?(): Promise<string[]>
 }
@@ -62,8 +63,10 @@ export interface ChromeContextOptions extends ChromeMessengerOptions {
   readonly href?: string
 }
 
-/** `storage.sync.QUOTA_BYTES_PER_ITEM`: the limit for a key and the JSON of its value. */
+/** Of `storage.sync`: `QUOTA_BYTES_PER_ITEM`, for a key and the JSON of its value; `QUOTA_BYTES`; `MAX_ITEMS`. */
 const SYNC_ITEM_BYTES = 8192
+const SYNC_BYTES = 102_400
+const SYNC_ITEMS = 512
 
 /**
  * What `createSync` and `createCoordinator` need in this context of an extension. Pages and the worker write under
@@ -99,7 +102,8 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
     ...(name === 'sync' && { shared: true, log: chromeStorage('local', api) }),
     get: (keys) => explained(() => area.get([...keys])),
     async set(items) {
-      if (name === 'sync') expectItemsFit(items)
+      // The browser refuses a write for its frequency before it looks at the size. What can never fit must not wait.
+      if (name === 'sync') expectFit(items, await explained(() => area.get(null)))
       await explained(() => area.set(items))
     },
     remove: (keys) => explained(() => area.remove([...keys])),
@@ -118,15 +122,20 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
   }
 }
 
-function expectItemsFit(items: Items): void {
-  for (const [key, value] of Object.entries(items)) {
+function expectFit(items: Items, stored: Items): void {
+  let sum = 0
+  const all = Object.entries({ ...stored, ...items })
+  for (const [key, value] of all) {
     const bytes = new TextEncoder().encode(key + JSON.stringify(value)).length
-    if (bytes > SYNC_ITEM_BYTES)
-      throw new LeaseError(
-        'store-failed',
-        `${key} takes ${bytes} bytes; storage.sync allows ${SYNC_ITEM_BYTES}`,
-      )
+    sum += bytes
+    if (key in items && bytes > SYNC_ITEM_BYTES) tooLarge(`${key} takes ${bytes} bytes`, SYNC_ITEM_BYTES)
   }
+  if (sum > SYNC_BYTES) tooLarge(`everything would take ${sum} bytes`, SYNC_BYTES)
+  if (all.length > SYNC_ITEMS) tooLarge(`there would be ${all.length} items`, SYNC_ITEMS)
+}
+
+function tooLarge(what: string, limit: number): never {
+  throw new LeaseError('store-failed', `${what}; storage.sync allows ${limit}`)
 }
 
 /** Only too many writes in a minute can be retried. A full storage stays so. */

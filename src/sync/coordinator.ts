@@ -6,6 +6,7 @@ import { readMessage, SYNC_ACTIONS } from './messages.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
 import { createSchedule } from './schedule.ts'
 import { logOf, type StorageListener } from './storage.ts'
+import * as writerModule from './writer.ts'
 
 export interface Coordinator extends AsyncDisposable {
   /** Removes the keys of entities that are not in the index, and resolves with their ids. Call it at every start. */
@@ -24,7 +25,8 @@ export interface Coordinator extends AsyncDisposable {
  * chrome.runtime.onStartup.addListener(() => coordinator.cleanupOrphans())
  */
 export function createCoordinator(options: SyncBaseOptions): Coordinator {
-  const parts = assemble(options)
+  // A service worker has no `import()`.
+  const parts = assemble(options, async () => writerModule)
   const { storage, messenger, namespace, layout, clock, warn, closing, writer } = parts
   const schedule = createSchedule(writer.carryOut, clock, warn)
   const unfinished = new Set<Promise<unknown>>()

@@ -169,6 +169,68 @@ describe('validate', () => {
     expect(three.get('a')).toEqual({ n: 2 })
   })
 
+  it('stores what the schema makes of an entity, once', async () => {
+    const storage = memoryStorage()
+    const trimmed = v.object({ label: v.pipe(v.string(), v.trim()), size: v.optional(v.number(), 1) })
+    const options = { storage, validate: { entity: trimmed } }
+    const sync = createSync(options)
+    await sync.setEntity('a', { label: ' milk ', size: 2 })
+    const later = createSync(options)
+    await later.bootstrap()
+    for (const one of [sync, later]) expect(one.get('a')).toEqual({ label: 'milk', size: 2 })
+    expect(await storage.get(['trackedEntity:a'])).toEqual({ 'trackedEntity:a': { label: 'milk', size: 2 } })
+  })
+
+  it.each([
+    [
+      'a Date',
+      v.object({
+        n: v.pipe(
+          v.number(),
+          v.transform((n) => new Date(n)),
+        ),
+      }),
+      'entity a.n: expected a JSON',
+    ],
+    [
+      'a Set',
+      v.object({
+        n: v.pipe(
+          v.number(),
+          v.transform((n) => new Set([n])),
+        ),
+      }),
+      'entity a.n: expected a JSON',
+    ],
+    ['a text that it refuses', v.object({ n: v.pipe(v.number(), v.transform(String)) }), 'entity a.n: '],
+    [
+      'another number each time',
+      v.object({
+        n: v.pipe(
+          v.number(),
+          v.transform((n) => n + 1),
+        ),
+      }),
+      'validate: expected a schema that leaves its own result as it is',
+    ],
+  ])(
+    'refuses an entity of which the schema makes %s, and stores nothing',
+    async (_what, changing, message) => {
+      const storage = memoryStorage()
+      const sync = createSync({ storage, validate: { entity: changing as never } })
+      for (const write of [
+        sync.setEntity('a', { n: 1 } as never),
+        sync.updateEntity('a', () => ({ n: 1 }) as never),
+      ])
+        await expect(write).rejects.toMatchObject({
+          code: 'invalid-argument',
+          message: expect.stringContaining(message),
+        })
+      expect(sync.state.entries).toEqual([])
+      expect(await storage.keys()).toEqual([])
+    },
+  )
+
   it('refuses a schema that answers later', async () => {
     const slow = v.objectAsync({ n: v.number() })
     const sync = createSync<Item>({ storage: memoryStorage(), validate: { entity: slow } })
@@ -221,6 +283,38 @@ describe('the list', () => {
       await other.bootstrap()
       for (const { state } of [sync, other]) expect(state.entries.map(([id]) => id)).toEqual(ids)
     }
+  })
+})
+
+describe('settings of your own', () => {
+  interface Look {
+    readonly themeToken: string
+    readonly scopeMode?: string
+  }
+
+  it('have no rules of the built-in settings, neither when written nor when read', async () => {
+    const storage = memoryStorage()
+    const sync = createSync<Item, Look>({ storage, defaults: { themeToken: 'dark' } })
+    await sync.bootstrap()
+    expect(sync.state.settings).toEqual({ themeToken: 'dark' })
+    await sync.updateSettings({ themeToken: 'light', scopeMode: 'elsewhere' })
+    const other = createSync<Item, Look>({ storage, defaults: { themeToken: 'dark' } })
+    await other.bootstrap()
+    expect(other.state.settings).toEqual({ themeToken: 'light', scopeMode: 'elsewhere' })
+  })
+
+  it('are checked by their schema alone, and need defaults of their type', async () => {
+    const settings = v.object({ themeToken: v.picklist(['dark', 'light']) })
+    // @ts-expect-error Nothing says what the settings are while nothing is stored.
+    const sync = createSync({ storage: memoryStorage(), validate: { settings } })
+    await sync.updateSettings({ themeToken: 'dark' })
+    expect(sync.state.settings).toEqual({ themeToken: 'dark' })
+    await expect(sync.updateSettings({ themeToken: '#fff' } as never)).rejects.toThrow(
+      'settings.themeToken: ',
+    )
+    // @ts-expect-error The same without a schema.
+    createSync<Item, { theme: string }>({ storage: memoryStorage() })
+    createSync<Item>({ storage: memoryStorage() })
   })
 })
 

@@ -1,28 +1,11 @@
 /** What the records of the log make of the stored data. Pure: it only computes. */
 import { isObject } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { type Format, show } from './format.ts'
 import { isDeepEqual, withChanges } from './json.ts'
 import type { Layout } from './layout.ts'
-import { DONE, type Operation, readRecord } from './log.ts'
+import type { Operation } from './log.ts'
 import { settingsAfter } from './settings.ts'
 import type { Items, StorageAdapter } from './storage.ts'
-
-/** Keys of records, each with its operations. A record that was carried out has none left. */
-export type LoggedOperations = readonly (readonly [key: string, operations: readonly Operation[]])[]
-
-/** The records of this format, in their order. `ignored`: the keys of malformed ones, and of other formats. */
-export function readRecords(items: Items, layout: Layout, format: Format) {
-  const records: [key: string, operations: readonly Operation[]][] = []
-  const ignored: string[] = []
-  for (const key of Object.keys(items).filter(layout.isRecord).sort()) {
-    const record = readRecord(items[key])
-    if (record === DONE) records.push([key, []])
-    else if (record?.format === show(format)) records.push([key, record.ops])
-    else ignored.push(key)
-  }
-  return { records, ignored }
-}
 
 export interface Base {
   readonly indexed: ReadonlySet<string>

@@ -1,13 +1,15 @@
 /** JSON values: what a storage keeps and a message carries. */
 import { isObject, refuse } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
 export function expectId(id: unknown): asserts id is string {
-  if (!isId(id) || !id.isWellFormed()) refuse('entity id', 'a non-empty string of valid Unicode', id)
+  // Chrome cuts a key at U+0000.
+  if (!isId(id) || !id.isWellFormed() || id.includes('\0'))
+    refuse('entity id', 'a non-empty string of valid Unicode without U+0000', id)
 }
 
 /** For JSON values. The order of keys does not count. */
@@ -28,9 +30,12 @@ export function isDeepEqual(a: unknown, b: unknown): boolean {
   }
 }
 
+/** Chrome stores `null` in place of what is deeper than about 90. */
+const MAX_LEVELS = 64
+
 /**
  * A copy as the storage will keep it, without fields that are `undefined`. Later changes to the caller's object do
- * not affect it. A value that JSON would drop or change is refused, with its path.
+ * not affect it. A value that a storage would drop or change is refused, with its path.
  */
 export function jsonCopy<T extends object>(name: string, value: T): T {
   if (!isObject(value)) refuse(name, 'a JSON object', value)
@@ -38,23 +43,30 @@ export function jsonCopy<T extends object>(name: string, value: T): T {
     return copyOf(name, value, []) as T
   } catch (error) {
     if (error instanceof LeaseError) throw error
-    // A getter that throws, or an object that is nested too deeply.
-    return refuse(name, 'a JSON object', value)
+    // A getter or a proxy of the caller.
+    throw new LeaseError('invalid-argument', `${name} cannot be read: ${messageOf(error)}`, { cause: error })
   }
 }
 
 function copyOf(path: string, value: unknown, parents: readonly unknown[]): unknown {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value))
-    return value
+  if (typeof value === 'string') return wellFormed(path, value)
+  if (value === null || typeof value === 'boolean' || Number.isFinite(value)) return value
   if (parents.includes(value)) refuse(path, 'a JSON value without a cycle', value)
+  if (parents.length === MAX_LEVELS)
+    throw new LeaseError('invalid-argument', `${path.slice(0, 80)}… has more than ${MAX_LEVELS} levels`)
   const within = [...parents, value]
-  if (Array.isArray(value)) return value.map((item, at) => copyOf(`${path}[${at}]`, item, within))
+  if (Array.isArray(value)) return Array.from(value, (item, at) => copyOf(`${path}[${at}]`, item, within))
   if (!isObject(value) || !isPlain(value)) refuse(path, 'a JSON value', value)
   return Object.fromEntries(
     Object.entries(value)
       .filter((entry) => entry[1] !== undefined)
-      .map(([key, item]) => [key, copyOf(`${path}.${key}`, item, within)]),
+      .map(([key, item]) => [wellFormed(path, key), copyOf(`${path}.${key}`, item, within)]),
   )
+}
+
+/** Chrome replaces half of a surrogate pair. */
+function wellFormed(path: string, text: string): string {
+  return text.isWellFormed() ? text : refuse(path, 'valid Unicode', text)
 }
 
 /** Not an instance of a class, such as a Map. The object may come from another window. */

@@ -1,6 +1,5 @@
 /** Which keys of the storage contain what. All functions are pure: they compute what to read and what to write. */
 import { isObject } from '../base/arguments.ts'
-import { LeaseError } from '../base/errors.ts'
 import { isId } from './json.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 
@@ -81,8 +80,8 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
     idOf: (key: string): string | undefined =>
       !inIndex && key.startsWith(keys.entityPrefix) ? key.slice(keys.entityPrefix.length) : undefined,
     /**
-     * The ids in the index, in the order in which they were added. `null` if the index is damaged: it is not a list, or
-     * it is missing although it was written once.
+     * The ids in the index, in the order in which they were added. `null` if the index is damaged: it is not a list of
+     * ids, or it is missing although it was written once.
      */
     ids(items: Items): readonly string[] | null {
       const parts = read(items)
@@ -126,26 +125,17 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
   }
 }
 
-/** The ids in the index. Throws if it is damaged. */
-export function expectIds({ ids, indexKeys }: Layout, items: Items): readonly string[] {
-  const found = ids(items)
-  if (found) return found
-  throw new LeaseError('store-failed', `${indexKeys[0]} is damaged; reset() replaces it with an empty index`)
-}
-
 /** Option A. A missing index is empty. `null` if it is damaged. */
 function readAll(all: unknown = {}): Part | null {
   return isObject(all) ? new Map(Object.entries(all)) : null
 }
 
-/** Option B. An index without a list of ids is damaged: `null`. Invalid ids in the list are skipped. */
+/** Option B. An index that is not a list of ids is damaged: `null`. */
 function readShard(index: unknown = { ids: [] }): Part | null {
   const { ids, order } = Object(index) as { ids?: unknown; order?: unknown }
-  if (!Array.isArray(ids)) return null
+  if (!Array.isArray(ids) || !ids.every(isId)) return null
   const places = Array.isArray(order) ? order : []
-  return new Map(
-    ids.flatMap((id, at) => (isId(id) ? [[id, Number.isFinite(places[at]) ? places[at] : at + 1]] : [])),
-  )
+  return new Map(ids.map((id, at) => [id, Number.isFinite(places[at]) ? places[at] : at + 1]))
 }
 
 /** FNV-1a. Every context must compute the same shard for an id. */

@@ -29,6 +29,8 @@ export interface Operation {
   readonly update?: (entity: object | undefined) => object
   readonly settings?: FieldChanges
   readonly reset?: true
+  /** Replaces the index with one of all entities that have a key. */
+  readonly rebuild?: true
   /** Removes the keys of these entities, if they are not in the index. */
   readonly orphans?: readonly string[]
 }

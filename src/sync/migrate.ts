@@ -1,10 +1,9 @@
 /** The migration of all stored data from an older format. */
-import { isObject, refuse } from '../base/arguments.ts'
-import { createFold, readHead, readRecords } from './fold.ts'
-import { type Format, readMeta } from './format.ts'
-import { createLayout, expectIds, type Layout } from './layout.ts'
-import { DONE } from './log.ts'
-import { type Items, logOf, readKeys, type StorageAdapter } from './storage.ts'
+import type { Format } from './format.ts'
+import type { Layout } from './layout.ts'
+import type { Items, StorageAdapter } from './storage.ts'
+import { expectIds, readRecords } from './stored-records.ts'
+import type { WriterTools } from './writer-tools.ts'
 
 /** All stored data, as an older version of the application wrote it. */
 export interface StoredState {
@@ -37,11 +36,13 @@ export interface MigrateOptions {
  * log contain. `resets`: the data is removed afterwards, so it may be damaged.
  */
 export async function migrate(
+  tools: WriterTools,
   options: MigrateOptions & Writes,
   head: Items,
   logged: Items,
   resets: boolean,
 ): Promise<void> {
+  const { DONE, isObject, createFold, createLayout, logOf, readHead, readKeys, readMeta } = tools
   const { storage, layout, format, namespace, migrations, defaults, set, remove } = options
   const { keys } = layout
   const log = logOf(storage)
@@ -53,13 +54,13 @@ export async function migrate(
   const stored = new Map<string, unknown>()
   for (const source of sources) {
     const items = await readHead({ storage, layout: source })
-    const ids = resets ? (source.ids(items) ?? []) : expectIds(source, items)
+    const ids = resets ? (source.ids(items) ?? []) : expectIds(tools, source, items)
     const lookup = source.lookup({ ...items, ...(await readKeys(storage, source.entityKeys(ids))) })
     // If two sources have the same id, the earlier source is newer.
     for (const id of ids) if (!stored.has(id)) stored.set(id, lookup(id))
   }
 
-  const { records } = readRecords(logged, layout, meta)
+  const { records } = readRecords(tools, logged, layout, meta)
   const done = records.map(([key]) => key)
   const folded = createFold({
     indexed: new Set(stored.keys()),
@@ -72,6 +73,7 @@ export async function migrate(
   const { removed, values, settings = head[keys.settings] } = folded
   const before = new Map([...stored].filter(([id]) => !removed.has(id)).concat([...values]))
   const state = upgrade(
+    tools,
     { settings, entities: Object.fromEntries([...before].filter(([, entity]) => entity !== undefined)) },
     meta.schemaVersion,
     format.schemaVersion,
@@ -101,12 +103,19 @@ export async function migrate(
   await remove(stale, done)
 }
 
-function upgrade(state: StoredState, from: number, to: number, migrations: Migrations): StoredState {
+function upgrade(
+  tools: WriterTools,
+  state: StoredState,
+  from: number,
+  to: number,
+  migrations: Migrations,
+): StoredState {
   if (state.settings === undefined && Object.keys(state.entities).length === 0) return state
+  const refuse: WriterTools['refuse'] = tools.refuse
   let upgraded = state
   for (let version = from + 1; version <= to; version++) {
     const next = migrations[version]?.(upgraded)
-    if (!isObject(next?.entities))
+    if (!tools.isObject(next?.entities))
       refuse(`schema.migrations[${version}]`, 'a function that returns { settings, entities }', next)
     upgraded = next
   }

@@ -59,6 +59,8 @@ describe('createSync and createCoordinator', () => {
     ['ackTimeout', { ackTimeout: '1s' }],
     ['ackTimeout', { ackTimeout: '1 week' }],
     ['resend', { resend: -1 }],
+    ['namespace', { namespace: 'a\0b' }],
+    ['namespace', { namespace: 'a/b' }],
     ['batch', { batch: 0.5 }],
     ['schema', { schema: null }],
     ['schema', { schema: 2 }],
@@ -67,7 +69,6 @@ describe('createSync and createCoordinator', () => {
     ['schema.migrations[2]', { schema: { version: 2, migrations: {} } }],
     ['schema.migrations[2]', { schema: { version: 2, migrations: null } }],
     ['schema.migrations[2]', { schema: { version: 2 } }],
-    ['defaults.themeToken', { defaults: { themeToken: 'red' } }],
     ['defaults', { defaults: 'dark' }],
     ['defaults', { defaults: ['dark'] }],
     ['defaults', { defaults: { size: 10n } }],
@@ -137,19 +138,19 @@ describe('the methods of a sync', () => {
 
   it.each<[string, () => unknown]>([
     [
-      'entity id: expected a non-empty string of valid Unicode, got Symbol(id)',
+      'entity id: expected a non-empty string of valid Unicode without U+0000, got Symbol(id)',
       () => sync.setEntity(symbol, {}),
     ],
     [
-      'entity id: expected a non-empty string of valid Unicode, got Symbol(id)',
+      'entity id: expected a non-empty string of valid Unicode without U+0000, got Symbol(id)',
       () => sync.patchEntity(symbol, {}),
     ],
     [
-      'entity id: expected a non-empty string of valid Unicode, got Symbol(id)',
+      'entity id: expected a non-empty string of valid Unicode without U+0000, got Symbol(id)',
       () => sync.removeEntity(symbol),
     ],
     [
-      'entity id: expected a non-empty string of valid Unicode, got 10n',
+      'entity id: expected a non-empty string of valid Unicode without U+0000, got 10n',
       () => sync.removeEntity('a', 10n as never),
     ],
     ['entity a: expected a JSON object, got 10n', () => sync.setEntity('a', 10n as never)],

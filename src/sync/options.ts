@@ -10,17 +10,20 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 import { jsonCopy } from './json.ts'
 import { createLayout, MAX_SHARDS } from './layout.ts'
+import type { loadWriter } from './load-writer.ts'
 import type { SyncLocks } from './locks.ts'
 import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
-import { DEFAULT_SETTINGS, expectSettings, type SyncSettings } from './settings.ts'
+import { DEFAULT_SETTINGS, type SyncSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
 import type { SyncSchemas } from './validate.ts'
 import { createWarn, type SyncWarning } from './warnings.ts'
-import { storageWriter } from './writer.ts'
+import type { StorageWriter } from './writer.ts'
+import { WRITER_TOOLS } from './writer-tools.ts'
 
 const MIN_ACK_TIMEOUT_MS = 150
 const MAX_ACK_TIMEOUT_MS = 300
@@ -30,7 +33,7 @@ export interface SyncBaseOptions<S extends object = object> {
   readonly storage: StorageAdapter
   /** Without a messenger, other contexts learn of writes only from the storage. */
   readonly messenger?: Messenger
-  /** Without locks, two writers at the same time may undo each other's change of the index. */
+  /** Without locks, two contexts at the same time may undo each other's change of the index. */
   readonly locks?: SyncLocks
   /** Part of all keys, of the lock and of the messages, so that several collections can share one storage. */
   readonly namespace?: string
@@ -40,7 +43,7 @@ export interface SyncBaseOptions<S extends object = object> {
   readonly shards?: number
   /** The version of settings and entities, and the migrations from older versions. Default `{ version: 1 }`. */
   readonly schema?: { readonly version: number; readonly migrations: Migrations }
-  /** The settings while none are stored. Default: all sites, `#6441a5`. */
+  /** The settings while none are stored, for settings of your own. Default: all sites, `#6441a5`, with their rules. */
   readonly defaults?: S
   /** How long to wait for an acknowledgement, 150 to 300 ms. Default 200 ms. */
   readonly ackTimeout?: Duration
@@ -60,6 +63,9 @@ export interface SyncOptions<E extends object = never, S extends object = SyncSe
   /** Standard Schemas that check what is written and read, and give entities and settings their types. */
   readonly validate?: SyncSchemas<E, S>
 }
+
+/** Settings of another type than the built-in one need defaults. */
+export type DefaultsOf<S extends object> = SyncSettings extends S ? unknown : { readonly defaults: S }
 
 const CHECKS: Checks<SyncOptions<object, object>> = {
   storage: (option, value) =>
@@ -83,8 +89,11 @@ const CHECKS: Checks<SyncOptions<object, object>> = {
   validate: expectObject,
 }
 
-/** Checks the options, and creates the parts that a sync and a coordinator have in common. */
-export function assemble<E extends object, S extends object>(options: SyncOptions<E, S>) {
+/** Checks the options, and creates the parts that a sync and a coordinator have in common. `load`: the writer. */
+export function assemble<E extends object, S extends object>(
+  options: SyncOptions<E, S>,
+  load: typeof loadWriter,
+) {
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
   const checked = checkEach(options, CHECKS as Checks<SyncOptions<E, S>>) as SyncOptions<E, S>
   CHECKS.storage('storage', options.storage)
@@ -94,8 +103,7 @@ export function assemble<E extends object, S extends object>(options: SyncOption
   if (option === 'A') expectWhole('shards', shards, 1, 1)
   if (writes === 'coordinator' && !messenger)
     refuse('messenger', 'a Messenger to reach the coordinator', messenger)
-  const defaults = { ...DEFAULT_SETTINGS, ...checked.defaults } as unknown as S
-  expectSettings(defaults, 'defaults.')
+  const defaults = (checked.defaults ?? (schemas.settings ? {} : DEFAULT_SETTINGS)) as S
 
   const layout = createLayout({ namespace, option, shards, storage })
   const format = { option, shards, schemaVersion: schema.version }
@@ -105,7 +113,23 @@ export function assemble<E extends object, S extends object>(options: SyncOption
   const ports = { messenger, namespace, clock, warn, closing: closing.signal }
   const announce = createAnnounce({ ...ports, ackTimeoutMs: ackTimeout as number, resend })
   const common = { storage, layout, format, defaults, warn }
-  const writer = storageWriter({ ...common, namespace, locks, migrations: schema.migrations, lockName })
+  const own = { ...common, namespace, locks, migrations: schema.migrations, lockName }
+  let loaded: Promise<StorageWriter> | undefined
+  const loadedWriter = () => {
+    loaded ??= load().then(
+      ({ storageWriter }) => storageWriter(WRITER_TOOLS, own),
+      (cause) => {
+        loaded = undefined
+        // The page is offline. The log keeps the writes, and any other context may carry them out.
+        throw new LeaseError('store-unavailable', messageOf(cause), { cause })
+      },
+    )
+    return loaded
+  }
+  const writer: StorageWriter = {
+    carryOut: async (key) => (await loadedWriter()).carryOut(key),
+    perform: async (operations) => (await loadedWriter()).perform(operations),
+  }
   return { ...common, schemas, messenger, namespace, batch, clock, closing, announce, writer }
 }
 

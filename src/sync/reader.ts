@@ -149,7 +149,8 @@ export function createReader<E extends object, S extends object>(options: Reader
       return layout.ids(items)
     })
     if (ids) return { ids, revision: readMeta(items, keys)?.revision ?? 0 }
-    if (ids === null) warn('malformed-index', `${indexKeys[0]} does not contain a list of ids`)
+    if (ids === null)
+      warn('malformed-index', `${indexKeys[0]} is damaged; rebuildIndex() restores it from the entities`)
     return {}
   }
 

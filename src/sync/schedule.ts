@@ -1,7 +1,8 @@
 /** Carries out records a moment after the last one was appended, so that a burst of writes changes the index once. */
 import type { Clock } from '../base/clock.ts'
-import { asLeaseError } from '../base/errors.ts'
+import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { Warn } from './warnings.ts'
+import type { Outcome } from './writer.ts'
 
 const IDLE_MS = 100
 const LONGEST_WAIT_MS = 1000
@@ -17,7 +18,7 @@ export interface Schedule {
 
 /** Without `carryOut` nothing is ever done: this context leaves it to others. */
 export function createSchedule(
-  carryOut: (() => Promise<unknown>) | undefined,
+  carryOut: (() => Promise<Outcome>) | undefined,
   clock: Clock,
   warn: Warn,
 ): Schedule {
@@ -53,7 +54,9 @@ export function createSchedule(
   async function run(): Promise<void> {
     cancel()
     try {
-      await carryOut?.()
+      const outcome = await carryOut?.()
+      for (const answer of outcome?.answers.values() ?? [])
+        if (answer instanceof LeaseError && answer.retryable) throw answer
       failures = 0
     } catch (error) {
       const { code, message, retryable } = asLeaseError(error)

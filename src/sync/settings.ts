@@ -37,13 +37,18 @@ export function settingsProblems(settings: unknown): Readonly<Record<string, str
   }
 }
 
-/** `before`: a stored field that was already invalid, and stays as it is, is not refused. */
-export function expectSettings(settings: object, prefix = '', before?: object): void {
-  const known = before ? settingsProblems(before) : {}
-  for (const [field, problem] of Object.entries(settingsProblems(settings))) {
+/** The rules are those of the built-in settings. A program with `defaults` or a schema of its own has other settings. */
+function problemsOf(settings: unknown, defaults: object): Readonly<Record<string, string>> {
+  return defaults === DEFAULT_SETTINGS || !isObject(settings) ? settingsProblems(settings) : {}
+}
+
+/** A stored field that was invalid `before`, and stays as it is, is not refused. */
+function expectSettings(settings: object, defaults: object, before: object): void {
+  const known = problemsOf(before, defaults)
+  for (const [field, problem] of Object.entries(problemsOf(settings, defaults))) {
     const value = settings[field as keyof typeof settings]
-    if (!(field in known) || !isDeepEqual(value, before?.[field as keyof typeof before]))
-      refuse(prefix + field, problem.replace('expected ', ''), value)
+    if (!(field in known) || !isDeepEqual(value, before[field as keyof typeof before]))
+      refuse(field, problem.replace('expected ', ''), value)
   }
 }
 
@@ -51,7 +56,7 @@ export function expectSettings(settings: object, prefix = '', before?: object): 
 export function settingsAfter(stored: unknown, changes: FieldChanges, defaults: object): object {
   const before = isObject(stored) ? { ...defaults, ...stored } : defaults
   const settings = withChanges(before, changes)
-  expectSettings(settings, '', before)
+  expectSettings(settings, defaults, before)
   return settings
 }
 
@@ -60,7 +65,7 @@ export function usableSettings<S extends object>(stored: unknown, defaults: S) {
   if (stored !== undefined && !isObject(stored))
     return { settings: defaults, problems: settingsProblems(stored) }
   const settings: S = { ...defaults, ...stored }
-  const problems = settingsProblems(settings)
+  const problems = problemsOf(settings, defaults)
   const invalid = Object.keys(problems)
   // Without its target, `specific` is invalid too.
   const fields = invalid.includes('scopeTargetId') ? [...invalid, 'scopeMode'] : invalid

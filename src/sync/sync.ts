@@ -6,10 +6,11 @@ import { type ChangeListener, createChanges, type SyncStatus } from './changes.t
 import { readHead, storedIds } from './fold.ts'
 import { expectFormat, needsMigration } from './format.ts'
 import { createHints } from './hints.ts'
-import { expectId, type FieldChanges, fieldChanges, jsonCopy, withChanges } from './json.ts'
+import { expectId, type FieldChanges, fieldChanges, isDeepEqual, jsonCopy, withChanges } from './json.ts'
+import { loadWriter } from './load-writer.ts'
 import type { Operation } from './log.ts'
 import { messageAbout } from './messages.ts'
-import { assemble, type SyncOptions } from './options.ts'
+import { assemble, type DefaultsOf, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import { createSchedule } from './schedule.ts'
 import { type SyncSettings, settingsAfter } from './settings.ts'
@@ -22,6 +23,8 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   bootstrap(): Promise<void>
   readonly status: SyncStatus
   readonly isBootstrapped: boolean
+  /** The number of writes of all contexts that are shown and safe, but not yet in their place in the storage. */
+  readonly waiting: number
   /**
    * The shown entities and settings. They include the writes of this context at once, and the writes of others when
    * they are stored. Do not change the objects.
@@ -53,6 +56,11 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   reset(): Promise<void>
   /** Removes the keys of entities that are not in the index, and resolves with their ids. */
   cleanupOrphans(): Promise<readonly string[]>
+  /**
+   * Repairs a damaged index: it names every entity that has a key, also one whose removal was interrupted. Not for
+   * option A, whose index contains the entities.
+   */
+  rebuildIndex(): Promise<void>
   /** Stops listening, and waits for unfinished writes. */
   close(): Promise<void>
 }
@@ -74,14 +82,18 @@ export interface Replacing {
  * await sync.setEntity('milk', { checked: true })
  */
 export function createSync<E extends object, S extends object = SyncSettings>(
-  options: SyncOptions<E, S>,
+  options: SyncOptions<E, S> & DefaultsOf<S>,
 ): Sync<E, S> {
-  const parts = assemble(options)
+  const parts = assemble<E, S>(options, loadWriter)
   const { storage, messenger, layout, format, schemas, defaults, clock, warn, closing, announce } = parts
   const { keys } = layout
 
   const changes = createChanges<E, S>()
-  const view = createView<E, S>(defaults, (news) => !closing.signal.aborted && changes.emit(news))
+  const view = createView<E, S>(
+    defaults,
+    (news) => !closing.signal.aborted && changes.emit(news),
+    storage.log !== undefined,
+  )
   const reader = createReader({ ...parts, view, invalidated })
   // Without locks of the extension, records are left to others.
   const writer = options.writes === 'coordinator' ? undefined : parts.writer
@@ -110,12 +122,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   ]
 
   const sync: Sync<E, S> & Replacing = {
-    bootstrap,
+    bootstrap: () => tracked(bootstrap),
     get status() {
       return status
     },
     get isBootstrapped() {
       return status === 'ready'
+    },
+    get waiting() {
+      return view.waiting
     },
     get state() {
       return view.state
@@ -141,7 +156,19 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     async updateEntity(id, change) {
       expectId(id)
       expectFunction('change', change)
-      await tracked(() => update(id, change))
+      let thrown: { readonly error: unknown } | undefined
+      const guarded = (entity: E | undefined) => {
+        try {
+          return change(entity)
+        } catch (error) {
+          thrown = { error }
+          throw error
+        }
+      }
+      await tracked(() => update(id, guarded)).catch((error) => {
+        // The caller's own error, as it was thrown.
+        throw thrown ? thrown.error : error
+      })
     },
     async removeEntity(...ids) {
       ids.forEach(expectId)
@@ -157,6 +184,12 @@ export function createSync<E extends object, S extends object = SyncSettings>(
         const orphans = (await storedIds(parts)).filter((id) => !view.indexes(id))
         const { gone } = await append.perform({ orphans })
         return orphans.filter((id) => gone.has(id))
+      }),
+    rebuildIndex: () =>
+      tracked(async () => {
+        await bootstrap()
+        await append.perform({ rebuild: true })
+        await reader.read(layout.indexKeys)
       }),
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => sync.close(),
@@ -267,8 +300,15 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     return changes
   }
 
+  /** As it is stored: after the transformations of the schema, which it goes through again when it is read. */
   function checked(id: string, entity: unknown): E {
-    return conform(`entity ${id}`, jsonCopy(`entity ${id}`, entity as object), schemas.entity)
+    const name = `entity ${id}`
+    const input = jsonCopy(name, entity as E)
+    if (!schemas.entity) return input
+    const result = jsonCopy(name, conform(name, input, schemas.entity))
+    if (!isDeepEqual(conform(name, result, schemas.entity), result))
+      refuse('validate', 'a schema that leaves its own result as it is', schemas.entity)
+    return result
   }
 
   function failed(error: unknown): LeaseError {

@@ -36,6 +36,7 @@ export type View<E extends object, S extends object> = ReturnType<typeof createV
 export function createView<E extends object, S extends object>(
   defaults: S,
   emit: (changes: readonly SyncChange<E, S>[]) => void,
+  tellsWaiting = false,
 ) {
   let index = new Set<string>()
   let revision = 0
@@ -62,6 +63,7 @@ export function createView<E extends object, S extends object>(
       drop = [],
     }: ViewUpdate<E, S>): void {
       const touched = new Set<string>()
+      const waiting = records.size
       /** All entities may have changed. If none is left, that is one change, not one for each entity. */
       let all = false
       const touch = (operation: Operation) => {
@@ -105,12 +107,17 @@ export function createView<E extends object, S extends object>(
       }
       if (!isOnTop) top = foldAgain()
       show(all ? [...shown.keys(), ...index, ...touched] : [...touched], all)
+      if (tellsWaiting && records.size !== waiting) emit([{ type: 'waiting', waiting: records.size }])
     },
     /** The operations of a record that is on top. */
     operationsOf: (key: string): readonly Operation[] | undefined => records.get(key),
     /** Why an operation on top has no effect. */
     refusal: (operation: Operation) => top.refused.get(operation),
     unsent,
+    /** The number of records on top. */
+    get waiting() {
+      return records.size
+    },
     /** The keys of the records that were stored. */
     get records(): readonly string[] {
       return [...records.keys()].filter((key) => !unsent.has(key))

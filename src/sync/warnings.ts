@@ -17,6 +17,11 @@ export type SyncWarningCode =
   | 'other-format'
   /** A write is safe in the log and shown everywhere, but could not yet be moved to the index. */
   | 'write-postponed'
+  /**
+   * A write that waited in the log does not fit into the storage. The write of a content script is taken back. Any other
+   * stays in the log, and is tried again with the next write.
+   */
+  | 'write-refused'
   /** The extension was reloaded under this context. It has stopped; only a reload of the page helps. */
   | 'invalidated'
   /** The storage could not be read. The read is repeated; further failures in a row are not reported. */

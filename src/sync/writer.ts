@@ -3,16 +3,14 @@
  * removed id leaves the index before its entity is removed: a writer that dies in between leaves at most an orphaned
  * key, and the records, which are carried out again.
  */
-import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { createFold, type LoggedOperations, readHead, readRecords } from './fold.ts'
-import { expectFormat, needsMigration, readMeta, show } from './format.ts'
-import { expectIds } from './layout.ts'
+import type { LeaseError } from '../base/errors.ts'
 import type { HeldLease, SyncLocks } from './locks.ts'
-import { type Answer, DONE, type LogRecord, type Operation } from './log.ts'
+import type { Answer, DONE, LogRecord, Operation } from './log.ts'
 import { type MigrateOptions, migrate, type Writes } from './migrate.ts'
-import { type Items, logOf, readKeys } from './storage.ts'
-import { createTurns } from './turns.ts'
-import type { Warn } from './warnings.ts'
+import type { Items } from './storage.ts'
+import { expectIds, type LoggedOperations, readRecords } from './stored-records.ts'
+import type { SyncWarningCode, Warn } from './warnings.ts'
+import type { WriterTools } from './writer-tools.ts'
 
 /** What became of the records that were carried out. */
 export interface Outcome {
@@ -35,18 +33,21 @@ export interface StorageWriter {
 }
 
 export interface StorageWriterOptions extends MigrateOptions {
-  /** Without locks, two writers at the same time may undo each other's change of the index. */
+  /** Without locks, two contexts at the same time may undo each other's change of the index. */
   readonly locks: SyncLocks | undefined
   /** The lock for every change of the index. */
   readonly lockName: string
   readonly warn: Warn
 }
 
-export function storageWriter(options: StorageWriterOptions): StorageWriter {
+export function storageWriter(tools: WriterTools, options: StorageWriterOptions): StorageWriter {
+  const { LeaseError, asLeaseError, createFold, readHead, storedIds, show } = tools
+  const { expectFormat, needsMigration, readMeta, logOf, readKeys, createTurns } = tools
   const { storage, locks, layout, format, lockName, warn } = options
   const { keys } = layout
   const log = logOf(storage)
   const reported = new Set<string>()
+  let last: Promise<unknown> = Promise.resolve()
   const turns = createTurns<Outcome>(
     (take) =>
       new Promise((resolve, reject) => {
@@ -66,10 +67,16 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       result = work(writesUnder(lease))
       return result
     }
-    await (locks ? locks.withLease(lockName, begin) : begin()).catch((error: unknown) => {
+    await (locks ? locks.withLease(lockName, begin) : inTurn(begin)).catch((error: unknown) => {
       if (!result) throw error
     })
     return result as Promise<T>
+  }
+
+  /** This context is one writer, also if nothing keeps other contexts away. */
+  function inTurn(work: () => Promise<unknown>): Promise<unknown> {
+    last = last.then(work, work)
+    return last
   }
 
   function writesUnder(lease?: HeldLease): Writes {
@@ -104,22 +111,20 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     let [base, logged] = await readAll()
     if (needsMigration(base, layout, format)) {
       const resets = unlogged.some(({ reset }) => reset)
-      await migrate({ ...options, ...writes }, base, logged, resets)
+      await migrate(tools, { ...options, ...writes }, base, logged, resets)
       ;[base, logged] = await readAll()
       expectFormat(base, keys, format)
     }
-    const { records, ignored } = readRecords(logged, layout, format)
-    ignored.forEach(report)
+    const { records, ignored } = readRecords(tools, logged, layout, format)
+    for (const key of ignored)
+      report('malformed-record', key, `${key} is malformed or has another format; it is not carried out`)
     const outcome: Outcome = { answers: new Map(), gone: new Set() }
     try {
       await carryOut(writes, records, unlogged, base, outcome)
     } catch (error) {
-      const isAlone = records.length < 2 || unlogged.length > 0
-      if (isAlone || asLeaseError(error).code !== 'store-failed') throw error
-      for (const record of records)
-        await carryOut(writes, [record], [], await readHead(options), outcome).catch((error) =>
-          outcome.answers.set(record[0], asLeaseError(error)),
-        )
+      if (unlogged.length > 0 || asLeaseError(error).code !== 'store-failed') throw error
+      await carryOutEach(writes, records, outcome)
+      await refuse(writes, records, logged, expected, outcome)
     }
     const done = [...outcome.answers].flatMap(([key, answer]) => (answer instanceof LeaseError ? [] : key))
     const gone = layout.entityKeys(outcome.gone)
@@ -128,6 +133,42 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     // If this fails, somebody else removes the keys later.
     await removing.catch(() => {})
     return outcome
+  }
+
+  /** Each record on top of those that must wait, because all of them must fit. */
+  async function carryOutEach(writes: Writes, records: LoggedOperations, outcome: Outcome): Promise<void> {
+    let waiting: LoggedOperations = []
+    for (const record of records) {
+      const all = [...waiting, record]
+      try {
+        await carryOut(writes, all, [], await readHead(options), outcome)
+        waiting = []
+      } catch (error) {
+        const failure = asLeaseError(error)
+        outcome.answers.set(record[0], failure)
+        if (failure.retryable) waiting = all
+      }
+    }
+  }
+
+  /** Tells the writers of records that do not fit. Without a writer that waits, the record stays in the log. */
+  async function refuse(
+    writes: Writes,
+    records: LoggedOperations,
+    logged: Items,
+    expected: readonly string[],
+    outcome: Outcome,
+  ): Promise<void> {
+    const refused: Record<string, Answer> = {}
+    for (const [key, operations] of records) {
+      const failure = outcome.answers.get(key)
+      if (!(failure instanceof LeaseError) || failure.retryable || expected.includes(key)) continue
+      report('write-refused', key, `a write cannot be stored: ${failure.message}`)
+      const { code, message, resource } = failure
+      if ((logged[key] as LogRecord).soon)
+        refused[key] = { refused: operations.map(() => ({ code, message, resource })), gone: [] }
+    }
+    await writes.set(refused, log)
   }
 
   async function carryOut(
@@ -140,10 +181,11 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     if (records.length + unlogged.length === 0) return
     const operations = [...records.flatMap(([, operations]) => operations), ...unlogged]
     const touched = operations.flatMap(({ id }) => id ?? [])
-    const items = { ...base, ...(await readKeys(storage, layout.entityKeys(touched))) }
+    const rebuilt = operations.some(({ rebuild }) => rebuild) ? await rebuiltIndex() : {}
+    const items = { ...base, ...(await readKeys(storage, layout.entityKeys(touched))), ...rebuilt }
     const resets = operations.some(({ reset }) => reset)
     // A reset repairs a damaged index.
-    const indexed = new Set(resets ? layout.ids(items) : expectIds(layout, items))
+    const indexed = new Set(resets ? layout.ids(items) : expectIds(tools, layout, items))
     const before = readMeta(items, keys)?.revision ?? 0
     const folded = createFold({
       indexed,
@@ -163,15 +205,16 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
       .filter((id) => !indexed.has(id) && !values.has(id))
 
     const { entities, index } = layout.change(items, removed, [...values])
-    const indexChanged = resets || Object.keys(index).length > 0
+    const indexChanged = resets || Object.keys({ ...rebuilt, ...index }).length > 0
     const empty = Object.entries(layout.empty).filter(([key]) => resets || missing.includes(key))
     const answers = Object.fromEntries(
-      records.map(([key, operations]) => [key, answerTo(operations, refused, orphans)]),
+      records.map(([key, operations]) => [key, answerTo(tools, operations, refused, orphans)]),
     )
     const result: Items = {
       ...(settings && { [keys.settings]: settings }),
       ...(indexChanged && {
         ...Object.fromEntries(empty),
+        ...rebuilt,
         ...index,
         [keys.meta]: { ...format, revision: before + 1 },
       }),
@@ -214,6 +257,12 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     for (const key in answers) outcome.answers.set(key, answers[key])
   }
 
+  async function rebuiltIndex(): Promise<Items> {
+    if (layout.inIndex) throw new LeaseError('store-failed', `${layout.indexKeys[0]} contains the entities`)
+    const found = (await storedIds(options)).map((id) => [id, {}] as const)
+    return { ...layout.empty, ...layout.change({}, [], found).index }
+  }
+
   /** The record of an update, as a record that sets the result. */
   function asSet({ id = '', swap }: Operation): LogRecord {
     return { format: show(format), ops: [{ delta: [[id, swap?.[1] ?? null]] }], soon: true }
@@ -226,19 +275,21 @@ export function storageWriter(options: StorageWriterOptions): StorageWriter {
     return { ...found, ...(await readKeys(log, others)) }
   }
 
-  function report(key: string): void {
+  /** Once for each record. */
+  function report(code: SyncWarningCode, key: string, message: string): void {
     if (reported.has(key)) return
     reported.add(key)
-    warn('malformed-record', `${key} is malformed or has another format; it is not carried out`)
+    warn(code, message)
   }
 }
 
 function answerTo(
+  tools: WriterTools,
   operations: readonly Operation[],
   refused: ReadonlyMap<Operation, LeaseError>,
   gone: readonly string[],
 ): Answer | typeof DONE {
-  if (gone.length === 0 && !operations.some((operation) => refused.has(operation))) return DONE
+  if (gone.length === 0 && !operations.some((operation) => refused.has(operation))) return tools.DONE
   const refusals = operations.map((operation) => {
     const { code, message, resource } = refused.get(operation) ?? {}
     return code && message ? { code, message, resource } : null

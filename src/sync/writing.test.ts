@@ -258,6 +258,7 @@ describe('a write', () => {
     await sync.close()
     await written
     await expect(sync.setEntity('b', { n: 1 })).rejects.toMatchObject({ code: 'closed' })
+    await expect(sync.bootstrap()).rejects.toMatchObject({ code: 'closed' })
     expect(await storage.keys()).toContain('trackedEntity:a')
   })
 

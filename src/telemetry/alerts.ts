@@ -132,6 +132,7 @@ async function post(
       ...(retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }),
     }
   } catch (error) {
-    return { problem: messageOf(error), retryable: true }
+    // Some messages of `fetch` contain the address, and that of a webhook is a secret.
+    return { problem: messageOf(error).replace(/\S+:\/\/.*/s, 'the address'), retryable: true }
   }
 }

@@ -11,16 +11,34 @@ import {
   expectText,
   refuse,
 } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
 import { type Collector, createCollector } from './collector.ts'
 import type { TelemetryEvent } from './encode-event.ts'
 import { fileSink } from './file-sink-node.ts'
 import { countOf } from './health-text.ts'
-import { type MonitorResult, readLines, reportBadInput, toJson } from './monitor-node.ts'
-import { isRecord, onlyKnownFields, parseLine, STREAMS, type StreamName } from './record.ts'
+import {
+  expectFiles,
+  type MonitorResult,
+  readFileLines,
+  readLines,
+  refuseFile,
+  reportBadInput,
+  toJson,
+} from './monitor-node.ts'
+import {
+  isRecord,
+  onlyKnownFields,
+  parseLine,
+  STREAMS,
+  type StreamName,
+  type TelemetryRecord,
+} from './record.ts'
 
 export interface CollectOptions {
-  /** Events or records, one JSON object per line: standard input, or the stream of a file. */
-  readonly input: AsyncIterable<Uint8Array | string>
+  /** Events or records, one JSON object per line, such as standard input. */
+  readonly input?: AsyncIterable<Uint8Array | string>
+  /** Files to read in place of `input`; `.gz` is decompressed. */
+  readonly files?: readonly string[]
   /** The folder for the records. Default `telemetry`. */
   readonly directory?: string
   /** The stream of events whose type does not say it. Default `lease`. */
@@ -42,7 +60,9 @@ const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
 /** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
 export async function collect(options: CollectOptions): Promise<MonitorResult> {
   checkEach(options, CHECKS)
-  CHECKS.input('input', options.input)
+  const { input, files } = options
+  if ((input === undefined) === (files === undefined))
+    throw new LeaseError('invalid-argument', 'expected one of input and files')
   return reportBadInput(async () => {
     const counts = await collectInput(options)
     const { written, skipped } = counts
@@ -60,6 +80,7 @@ const CHECKS: Checks<CollectOptions> = {
   input(option, value) {
     if (typeof Object(value)[Symbol.asyncIterator] !== 'function') refuse(option, 'an AsyncIterable', value)
   },
+  files: expectFiles,
   directory: expectText,
   stream: (option, value) => expectOneOf(option, value, STREAMS),
   signal: expectSignal,
@@ -68,8 +89,17 @@ const CHECKS: Checks<CollectOptions> = {
 
 /** Encodes events, and writes records as they are. */
 async function collectInput(options: CollectOptions): Promise<{ written: number; skipped: number }> {
-  const { input, directory = 'telemetry', stream = 'lease', signal } = options
-  const sink = fileSink(directory)
+  const { input, files = [], directory = 'telemetry', stream = 'lease', signal } = options
+  let written = 0
+  const folder = fileSink(directory)
+  const sink = {
+    ...folder,
+    write(records: readonly TelemetryRecord[]) {
+      folder.write(records)
+      written += records.length
+    },
+  }
+  let lines = 0
   let failure: unknown
   const onError = (error: unknown) => {
     // The first error is the cause. Later ones, such as dropped records, follow from it.
@@ -81,26 +111,26 @@ async function collectInput(options: CollectOptions): Promise<{ written: number;
   ) as Record<StreamName, (event: TelemetryEvent) => void>
   // With a signal, the caller ends the collection before the process exits.
   const stopFlushing = signal ? () => {} : flushOnExit(collector)
-  const counts = { written: 0, skipped: 0 }
+  const listener = { onLine, onLastLine: onLine, onHuge: () => lines++ }
   try {
-    const chunks = signal ? untilAborted(input, signal) : input
-    await readLines(chunks, { onLine, onLastLine: onLine, onHuge: () => counts.skipped++ })
+    if (input) await readLines(signal ? untilAborted(input, signal) : input, listener)
+    for (const file of files) {
+      if (signal?.aborted) break
+      await readFileLines(file, listener).catch((cause) => refuseFile(file, cause))
+    }
   } finally {
     stopFlushing()
     await collector.close()
   }
   if (failure) throw failure
-  return counts
+  // Also events of which the collector makes no record.
+  return { written, skipped: lines - written }
 
   function onLine(line: string): void {
+    lines++
     const value = parseLine(line)
     if (isRecord(value)) sink.write([onlyKnownFields(value)])
     else if (isEvent(value)) listeners[streamOf(value.type, stream)](value)
-    else {
-      counts.skipped++
-      return
-    }
-    counts.written++
   }
 }
 

@@ -18,7 +18,7 @@ import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { createPseudonyms, type EncodeOptions, encodeEvent, type TelemetryEvent } from './encode-event.ts'
 import { LockTracker } from './lock-tracker.ts'
-import { isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
+import { hasRealDay, isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
 
 /** Where records go: a file, a server, a meter. When it throws or rejects, the records are sent again later. */
 export interface Sink {
@@ -225,7 +225,7 @@ function isoTimeOf(event: TelemetryEvent, clock: Clock): string {
 }
 
 function timeOf({ at }: TelemetryEvent): number {
-  if (typeof at === 'string') return Date.parse(at)
+  if (typeof at === 'string') return hasRealDay(at) ? Date.parse(at) : Number.NaN
   return typeof at === 'number' ? at : Number.NaN
 }
 

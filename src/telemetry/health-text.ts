@@ -8,7 +8,7 @@ import type { RuleName } from './thresholds.ts'
 export const RULE_TEXTS: Readonly<
   Record<RuleName, { readonly title: string; format(value: number): string }>
 > = {
-  retryable_false: { title: 'Acquires that ended with retryable=false', format: percent },
+  retryable_false: { title: 'Acquires that failed for good', format: percent },
   readonly: { title: 'Read-only after a failure (autosave.lock.readonly)', format: percent },
   fallback_rate: { title: 'Acquires on the fallback (fallback_rate)', format: percent },
   success_rate: { title: 'Successful acquires', format: percent },

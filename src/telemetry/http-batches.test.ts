@@ -63,13 +63,21 @@ describe('the sink for a server', () => {
       server.statuses = [status]
       listen(2)
       await collector.flush()
-      expect(errors()).toEqual([`/telemetry answered ${status}`])
+      expect(errors()).toEqual([expect.stringContaining(`/telemetry answered ${status}`)])
       listen(1)
       await collector.close()
       expect(tokensOf(server.received)).toEqual([0, 1, 2])
       expect(collector.dropped).toBe(0)
     },
   )
+
+  it('says what a server that answers 403 needs', async () => {
+    const server = fakeServer()
+    server.statuses = [403]
+    await expect(httpSink('/telemetry', { fetch: server.fetch }).write(many(1))).rejects.toThrow(
+      'the server takes telemetry of pages with `acceptTelemetry`',
+    )
+  })
 
   it('counts records as taken when the connection breaks after the status', async () => {
     const body = new ReadableStream({ cancel: () => Promise.reject(new Error('reset')) })

@@ -2,6 +2,7 @@
 import { expectFunction, expectMethods, expectObject, expectOptions, expectText } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
+import { redactAddress } from '../base/redact.ts'
 import type { OnDropped, Sink } from './collector.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
 
@@ -36,6 +37,8 @@ const MAX_BATCH_RECORDS = 500
 const TOO_LARGE = 413
 /** Until somebody changes the server or the sink: no token, not allowed, a wrong address. */
 const REFUSALS: readonly number[] = [401, 403, 404, 405]
+const NOT_ALLOWED =
+  'the server takes telemetry of pages with `acceptTelemetry`, and of programs with a lease token'
 /** Of a batch that the server will never accept. */
 const FINAL_STATUSES: readonly number[] = [400, TOO_LARGE, 422]
 const utf8 = new TextEncoder()
@@ -63,7 +66,7 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
       } catch (error) {
         if (!buffer) throw error
         const dropped = await buffer.append(rest)
-        if (dropped > 0) onDropped?.(dropped, `the buffer for ${url} is full`)
+        if (dropped > 0) onDropped?.(dropped, `the buffer for ${redactAddress(String(url))} is full`)
         onTaken?.(rest.length)
         // Waiting does not end a refusal, so somebody must hear of it.
         if (error instanceof LeaseError && error.code === 'store-failed') throw error
@@ -92,7 +95,8 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
     if (ok) return lines.length
     if (status === TOO_LARGE && lines.length > 1)
       return post(records.slice(0, Math.ceil(lines.length / 2)), onDropped)
-    const answer = `${url} answered ${status}`
+    const answer = `${redactAddress(String(url))} answered ${status}`
+    if (status === 403) throw new LeaseError('store-failed', `${answer}: ${NOT_ALLOWED}`)
     if (REFUSALS.includes(status)) throw new LeaseError('store-failed', answer)
     if (!FINAL_STATUSES.includes(status)) throw new LeaseError('store-unavailable', answer)
     // A batch that the server will never accept would block all later ones.

@@ -39,7 +39,7 @@ ${table(
     'Stream',
     'Acquires',
     'Success',
-    'retryable=false',
+    'Failed for good',
     'Fallback',
     'Wait p95',
     'Heartbeats',

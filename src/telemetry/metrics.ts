@@ -156,7 +156,7 @@ export interface WindowMetrics {
   readonly attempts_per_acquire: number | null
   /** Share of the acquires that ended with a grant. */
   readonly success_rate: number | null
-  /** Share of the acquires that ended with `retryable=false`. Errors of the executor do not count. */
+  /** Share of the acquires that failed for good: their error has `retryable=false`. Errors of the executor do not count. */
   readonly retryable_false: number | null
   /** Share of the acquires that ended on the fallback file. */
   readonly fallback_rate: number | null

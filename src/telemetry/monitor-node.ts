@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
+import { expectText, refuse } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 
 /** The output and the exit code of a command. With `json`, `stdout` is one JSON document. */
@@ -30,6 +31,11 @@ function inputProblem(error: unknown): string | undefined {
   if (error instanceof LeaseError) return error.code === 'invalid-argument' ? error.message : undefined
   const { path } = Object(error) as NodeJS.ErrnoException
   return path === undefined ? undefined : fileProblem(path, error)
+}
+
+export function expectFiles(option: string, value: unknown): void {
+  if (!Array.isArray(value)) refuse(option, 'an array of paths', value)
+  for (const [index, file] of value.entries()) expectText(`${option}[${index}]`, file)
 }
 
 export function toJson(value: unknown): string {

@@ -1,4 +1,6 @@
 import { expectOptions, expectText, expectWhole } from '../base/arguments.ts'
+import { privateDirectory } from '../base/private-directory-browser.ts'
+import { randomId } from '../base/random-id.ts'
 import type { RecordBuffer } from './http-batches.ts'
 import { isRecord, parseLine, toLines } from './record.ts'
 
@@ -9,15 +11,17 @@ export interface OpfsBufferOptions {
   readonly maxBytes?: number
 }
 
-const FILE = 'waiting.jsonl'
+const SHARED_FILE = 'waiting.jsonl'
 const DEFAULT_FOLDER = 'holdfast-telemetry'
 const DEFAULT_MAX_BYTES = 2 ** 20
+const LEFT_AFTER_MS = 600_000
 const NEWLINE = 0x0a
 const utf8 = new TextEncoder()
 
 /**
  * Keeps records in a file of the origin private file system while the server cannot be reached. All pages of the
- * origin share the file. A Web Lock lets only one page at a time use it.
+ * origin share the file, and a Web Lock lets only one page at a time use it. In a browser without Web Locks, each page
+ * has a file of its own, and sends also what pages have left behind.
  *
  * @example
  * httpSink('/telemetry', { buffer: opfsBuffer() })
@@ -28,9 +32,14 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
   expectText('folder', folder)
   expectWhole('maxBytes', maxBytes, 1)
 
+  const locks: LockManager | undefined = globalThis.navigator?.locks
+  const own = locks ? SHARED_FILE : `waiting-${randomId()}.jsonl`
+  let last: Promise<unknown> = Promise.resolve()
+
   return {
     append: (records) =>
-      withFile(async (file) => {
+      inTurn(async (directory) => {
+        const file = await directory.getFileHandle(own, { create: true })
         const text = await textOf(file)
         const lines = utf8.encode(`${text}${text && !text.endsWith('\n') ? '\n' : ''}${toLines(records)}`)
         const excess = lines.length - maxBytes
@@ -39,21 +48,39 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
         return lines.subarray(0, end).filter((byte) => byte === NEWLINE).length
       }),
     drain: (take) =>
-      withFile(async (file) => {
-        let records = (await textOf(file)).split('\n').map(parseLine).filter(isRecord)
-        while (records.length > 0) {
-          records = records.slice(await take(records))
-          await replace(file, toLines(records))
+      inTurn(async (directory) => {
+        for await (const [name, file] of directory.entries()) {
+          if (file.kind !== 'file' || !(name === own || (await isLeft(name, file as FileSystemFileHandle))))
+            continue
+          await drainFile(file as FileSystemFileHandle, take)
+          if (name !== own) await directory.removeEntry(name)
         }
       }),
   }
 
-  function withFile<T>(work: (file: FileSystemFileHandle) => Promise<T>): Promise<T> {
-    return navigator.locks.request(`${folder}:${FILE}`, async () => {
-      const root = await navigator.storage.getDirectory()
-      const directory = await root.getDirectoryHandle(folder, { create: true })
-      return work(await directory.getFileHandle(FILE, { create: true }))
-    })
+  function inTurn<T>(work: (directory: FileSystemDirectoryHandle) => Promise<T>): Promise<T> {
+    const run = async () =>
+      work(await (await privateDirectory()).getDirectoryHandle(folder, { create: true }))
+    if (locks) return locks.request(`${folder}:${SHARED_FILE}`, run)
+    const done = last.then(run)
+    last = done.catch(() => {})
+    return done
+  }
+}
+
+/** Whether the page of this file is probably gone. If it is not, its records may be sent twice. */
+async function isLeft(name: string, file: FileSystemFileHandle): Promise<boolean> {
+  return name.startsWith('waiting') && Date.now() - (await file.getFile()).lastModified > LEFT_AFTER_MS
+}
+
+async function drainFile(
+  file: FileSystemFileHandle,
+  take: Parameters<RecordBuffer['drain']>[0],
+): Promise<void> {
+  let records = (await textOf(file)).split('\n').map(parseLine).filter(isRecord)
+  while (records.length > 0) {
+    records = records.slice(await take(records))
+    await replace(file, toLines(records))
   }
 }
 

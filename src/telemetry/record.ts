@@ -84,6 +84,14 @@ export function isCode(value: unknown): value is string {
   return typeof value === 'string' && CODE.test(value)
 }
 
+/** Whether a text that begins with a date names a day that exists. `Date` takes 30 February for 2 March. */
+export function hasRealDay(text: string): boolean {
+  const day = Number(text.slice(8, 10))
+  return (
+    day <= 28 || day <= new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate()
+  )
+}
+
 export function isValidField(field: string, value: unknown): boolean {
   return fieldChecks.get(field)?.(value) ?? false
 }
@@ -96,6 +104,7 @@ export function isRecord(value: unknown): value is TelemetryRecord {
     v !== RECORD_VERSION ||
     typeof at !== 'string' ||
     !TIME.test(at) ||
+    !hasRealDay(at) ||
     !streams.has(stream) ||
     !isCode(type)
   )

@@ -4,9 +4,11 @@ import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { type Checks, expectText, refuseClient } from '../base/arguments.ts'
-import { messageOf } from '../base/errors.ts'
+import { LeaseError, messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
+import { createLeases } from '../core/index.ts'
+import { fileStore } from '../stores/file/index.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
 import { INCIDENT_ID, type Incident, isSettled, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
@@ -40,7 +42,9 @@ export async function report(options: ReportOptions = {}): Promise<MonitorResult
   return reportBadInput(async () => {
     const now = options.now ?? Date.now()
     const { health, skippedLines } = await scoreFiles(options, now)
-    const { files, failures } = await writeReport(health, options, now)
+    const alerts = join(options.reports ?? 'reports', 'alerts')
+    await mkdir(alerts, { recursive: true })
+    const { files, failures } = await withLock(alerts, (signal) => writeReport(health, options, now, signal))
     return {
       exitCode: failures.length > 0 ? 1 : 0,
       stdout: options.json ? toJson({ files, failures }) : `${files.join('\n')}\n`,
@@ -64,12 +68,34 @@ function expectUrl(option: string, value: unknown): void {
   if (typeof value !== 'string' || !URL.canParse(value)) refuseClient(option, 'an absolute URL', value)
 }
 
+/** Longer than a run takes that cannot reach Slack and PagerDuty. */
+const LOCK_WAIT_MS = 300_000
+
+/** One run at a time reads the log, sends alerts and notes them, so that no alert is sent twice. */
+async function withLock(
+  alerts: string,
+  work: (signal: AbortSignal) => Promise<WrittenReport>,
+): Promise<WrittenReport> {
+  await using store = fileStore(join(alerts, 'leases'))
+  await using leases = createLeases(store, { owner: 'holdfast monitor report' })
+  try {
+    return await leases.withLease('report', (_, signal) => work(signal), { wait: LOCK_WAIT_MS })
+  } catch (error) {
+    if (!(error instanceof LeaseError) || !/^lease-/.test(error.code)) throw error
+    return { files: [], failures: [`${alerts}: ${error.message}; the next run sends what this one did not`] }
+  }
+}
+
 /** Writes `report.html`, one page per incident in `alerts/`, and the log `alerts/incidents.json`. */
-async function writeReport(health: LockHealth, options: ReportOptions, now: number): Promise<WrittenReport> {
+async function writeReport(
+  health: LockHealth,
+  options: ReportOptions,
+  now: number,
+  signal: AbortSignal,
+): Promise<WrittenReport> {
   const directory = options.reports ?? 'reports'
   const alerts = join(directory, 'alerts')
   const logPath = join(alerts, 'incidents.json')
-  await mkdir(alerts, { recursive: true })
   const failures: string[] = []
   const log = await readLog(logPath, failures)
   const incidents = matchIncidents(health, log, now)
@@ -89,6 +115,7 @@ async function writeReport(health: LockHealth, options: ReportOptions, now: numb
       const alert = pendingAlert(channel, incident)
       const request = alert && requestFor(channel, incident, options)
       if (!request) continue
+      signal.throwIfAborted()
       try {
         await postJson(request.url, request.body)
       } catch (error) {

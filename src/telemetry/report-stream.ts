@@ -168,7 +168,7 @@ const TAB_STREAMS: readonly StreamName[] = ['project', 'autosave']
 
 const PANELS: readonly Panel[] = [
   sharePanel('Successful acquires', 'success_rate', '--good'),
-  sharePanel('Ended with retryable=false', 'retryable_false', '--pending'),
+  sharePanel('Failed for good', 'retryable_false', '--pending'),
   {
     title: 'Wait for a lease',
     streams: LOCK_STREAMS,

@@ -41,7 +41,7 @@ describe('the HTML report', () => {
   it('shades only the plots of the figures that required a rollback', () => {
     const html = renderReport(open, NOON)
     const shaded = html.split('<figure').filter((plot) => plot.includes('class="band"'))
-    expect(shaded.map((plot) => /<h3>(.*?)</.exec(plot)?.[1])).toEqual(['Ended with retryable=false'])
+    expect(shaded.map((plot) => /<h3>(.*?)</.exec(plot)?.[1])).toEqual(['Failed for good'])
   })
 
   it.each([
@@ -87,9 +87,7 @@ describe('the page of an incident', () => {
     expect(text).toContain('# incident-20300101T1215Z: rollback required')
     expect(text).toContain('| Template | Incident-001 |')
     expect(text).toContain('| Since | 2030-01-01 12:15 UTC |')
-    expect(text).toContain(
-      '| Acquires that ended with retryable=false | project | 40 % | 40 % | 5 % | 20 | 2 |',
-    )
+    expect(text).toContain('| Acquires that failed for good | project | 40 % | 40 % | 5 % | 20 | 2 |')
     for (const title of ['What happened', 'Figures', 'Likely cause', 'What to do', 'How to roll back'])
       expect(text).toContain(`## ${title}`)
   })

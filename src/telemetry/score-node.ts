@@ -15,7 +15,14 @@ import { Analysis, expectMoment, type Skipped } from './analysis.ts'
 import { telemetryFiles } from './file-sink-node.ts'
 import { checkHealth, type LockHealth } from './health.ts'
 import { describeHealth } from './health-text.ts'
-import { type MonitorResult, readFileLines, refuseFile, reportBadInput, toJson } from './monitor-node.ts'
+import {
+  expectFiles,
+  type MonitorResult,
+  readFileLines,
+  refuseFile,
+  reportBadInput,
+  toJson,
+} from './monitor-node.ts'
 import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
 
 export interface ScoreOptions {
@@ -63,10 +70,7 @@ export async function score(options: ScoreOptions = {}): Promise<MonitorResult> 
 
 export const SCORE_CHECKS: Checks<ScoreOptions> = {
   directory: expectText,
-  files(option, value) {
-    if (!Array.isArray(value)) refuse(option, 'an array of paths', value)
-    for (const [index, file] of value.entries()) expectText(`${option}[${index}]`, file)
-  },
+  files: expectFiles,
   thresholds: (_, value) => makeThresholds(value),
   config: expectText,
   json: expectBoolean,

@@ -1,7 +1,7 @@
 import { expectFunction } from '../base/arguments.ts'
 import { aroundCalls } from '../base/around-calls.ts'
 import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
-import type { Lease, LeaseEvent, LeaseStore, Leases, Work } from '../core/index.ts'
+import type { GroupWork, Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases, Work } from '../core/index.ts'
 
 export interface TracingOptions {
   /** Whether spans contain the names of resources and jobs. Default true. */
@@ -130,6 +130,16 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     }
   }
 
+  /** Several leases at once have no spans, as with `acquireAll`. */
+  function withLease<T>(
+    resource: string | readonly string[],
+    work: Work<T> & GroupWork<T>,
+    options?: LeaseOptions,
+  ): Promise<T> {
+    if (typeof resource !== 'string') return leases.withLease(resource, work, options)
+    return runWork(resource, work, (inHold) => leases.withLease(resource, inHold, options))
+  }
+
   return {
     ...leases,
     async acquire(resource, options) {
@@ -142,8 +152,9 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     async adopt(ticket, options) {
       return held(await leases.adopt(ticket, options))
     },
-    withLease: (resource, work, options) =>
-      runWork(resource, work, (inHold) => leases.withLease(resource, inHold, options)),
+    withLease,
+    tryWithLease: (resource, work, options) =>
+      runWork(resource, work, (inHold) => leases.tryWithLease(resource, inHold, options)),
     lead: (resource, work, options) =>
       runWork(resource, work, (inHold) => leases.lead(resource, inHold, options)),
   }

@@ -1,11 +1,14 @@
 import { type Duration, expectTtl } from '../base/duration.ts'
 import type { LeaseStore, StoreSupport } from '../core/index.ts'
+import { askingAgainCases } from './conformance/asking-again.ts'
 import type { Case, Hook, StoreUnderTest } from './conformance/case.ts'
+import { closingCases } from './conformance/closing.ts'
 import { contentionCases } from './conformance/contention.ts'
 import { expiryCases } from './conformance/expiry.ts'
 import { failureCases } from './conformance/failure.ts'
 import { holdingCases } from './conformance/holding.ts'
 import { keepingCases } from './conformance/keeping.ts'
+import { keptCases } from './conformance/kept.ts'
 import { listingCases } from './conformance/listing.ts'
 import { managingCases } from './conformance/managing.ts'
 import { namingCases } from './conformance/naming.ts'
@@ -120,14 +123,17 @@ const CASES: readonly Case[] = [
   ...takeOverCases,
   ...sharingCases,
   ...keepingCases,
+  ...keptCases,
   ...managingCases,
   ...queueCases,
   ...sharedQueueCases,
+  ...askingAgainCases,
   ...contentionCases,
   ...watchCases,
   ...listingCases,
   ...namingCases,
   ...failureCases,
+  ...closingCases,
 ]
 
 function sleep(ms: number): Promise<void> {

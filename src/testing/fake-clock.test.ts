@@ -80,4 +80,21 @@ describe('a fake clock', () => {
     await clock.advance(1)
     expect(firedAt).toBeGreaterThanOrEqual(due)
   })
+
+  it('takes a duration as text, and refuses what is no time, so that it never becomes NaN', async () => {
+    const clock = new FakeClock()
+    const started = clock.now()
+    await clock.advance('30s')
+    expect(clock.now() - started).toBe(30_000)
+    clock.jump('1h')
+    clock.jump(-1000)
+    expect(clock.now() - started).toBe(3_629_000)
+    for (const by of ['soon', Number.NaN, undefined, Infinity, -1, {}] as never[])
+      await expect(clock.advance(by)).rejects.toMatchObject({ code: 'invalid-argument' })
+    expect(() => clock.jump('later' as never)).toThrow(
+      'by: expected milliseconds, or text such as \'30s\', got "later"',
+    )
+    expect(() => new FakeClock(Number.NaN)).toThrow('now: expected milliseconds since 1970, got NaN')
+    expect(clock.now() - started).toBe(3_629_000)
+  })
 })

@@ -1,3 +1,5 @@
+import { refuse } from '../base/arguments.ts'
+import { type Duration, parseDuration } from '../base/duration.ts'
 import type { Clock } from '../core/index.ts'
 
 /** A read takes a nanosecond, so that two reads never return the same time. */
@@ -16,7 +18,7 @@ const WALL_PHASE_MS = 0.4
  * @example
  * const clock = new FakeClock()
  * const leases = createLeases(memoryStore({ clock }), { clock })
- * await clock.advance(30_000)
+ * await clock.advance('30s')
  */
 export class FakeClock implements Clock {
   /** What it was told to move. */
@@ -28,6 +30,7 @@ export class FakeClock implements Clock {
   readonly #timers = new Set<{ readonly at: number; readonly run: () => void }>()
 
   constructor(now = Date.UTC(2030, 0, 1)) {
+    if (!Number.isFinite(now)) refuse('now', 'milliseconds since 1970', now)
     this.#origin = now + WALL_PHASE_MS - STARTED_MS
   }
 
@@ -56,7 +59,9 @@ export class FakeClock implements Clock {
   }
 
   /** Lets time pass, runs what falls due in its order, and lets promises settle in between. */
-  async advance(ms: number): Promise<void> {
+  async advance(by: Duration): Promise<void> {
+    const ms = millisecondsOf('by', by)
+    if (ms < 0) refuse('by', 'a time that is not negative (jump sets the wall clock back)', by)
     const target = this.#passed + ms
     await settled()
     for (;;) {
@@ -74,13 +79,19 @@ export class FakeClock implements Clock {
   }
 
   /** Sets the wall clock forward or back; monotonic time and timers do not notice, as after a machine's sleep. */
-  jump(ms: number): void {
-    this.#origin += ms
+  jump(by: Duration): void {
+    this.#origin += millisecondsOf('by', by)
   }
 
   get #time(): number {
     return this.#passed + this.#read
   }
+}
+
+/** Unlike the options of a program, a test may move time by fractions of a millisecond. */
+function millisecondsOf(option: string, by: Duration): number {
+  const ms = parseDuration(by)
+  return Number.isFinite(ms) ? ms : refuse(option, "milliseconds, or text such as '30s'", by)
 }
 
 /** Resolves when all promises that can settle without time passing have done so. */

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
-import { launchChromium, type Site, serveModule } from './chromium.ts'
+import { HANG_MS } from '../hang-limit.ts'
+import { launchChromium, leave, type Site, serveModule } from './chromium.ts'
 import { crash } from './crash.ts'
 import type { scenarios } from './pages/autosave.ts'
 import { runScenario } from './run-scenario.ts'
@@ -31,14 +32,14 @@ describe('AutoSave in Chromium', () => {
 
   type Tab = Awaited<ReturnType<typeof openTab>>
 
-  async function openTab({ webLocks = true } = {}) {
+  async function openTab({ webLocks = true, query = '' } = {}) {
     const page = await browser.newPage()
     pages.push(page)
     if (!webLocks)
       await page.addInitScript(() =>
         Object.defineProperty(Navigator.prototype, 'locks', { get: () => undefined }),
       )
-    await page.goto(site.url)
+    await page.goto(site.url + query)
     await page.waitForFunction('globalThis.scenarios')
     const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
       runScenario<Scenarios, N>(page, name, ...args)
@@ -165,9 +166,8 @@ describe('AutoSave in Chromium', () => {
     await run('open')
     await run('edit', 'before')
     await run('flush')
-    await page.goto(`${site.url}elsewhere`)
-    await page.goBack({ waitUntil: 'commit' })
-    // The state of the page is still there: it was not loaded again.
+    const comeBack = await leave(page, `${site.url}elsewhere`)
+    await comeBack()
     expect(await run('state')).toMatchObject({ savedAt: expect.any(Number) })
     await run('edit', 'after')
     await eventually(async () => expect(await run('flush')).toMatchObject({ phase: 'idle', unsaved: false }))
@@ -207,32 +207,75 @@ describe('AutoSave in Chromium', () => {
     'can be edited elsewhere while its page is frozen, and overwrites nothing later: %s',
     async (_, webLocks) => {
       const [a, b] = [await openTab({ webLocks }), await openTab({ webLocks })]
-      await a.run('open')
+      // Only `flush` saves, so the page is frozen before it saves its last edit.
+      await a.run('open', { debounce: HANG_MS, idle: HANG_MS })
       await a.run('edit', 'by a')
       await a.run('flush')
       await b.run('open')
       const tools = await devTools(a.page)
       await a.run('edit', 'typed before the freeze')
       await tools.freeze()
-      await b.run('edit', 'by b')
-      await eventually(async () =>
-        expect(await b.run('state')).toMatchObject({ phase: 'read-only', readOnly: 'held' }),
-      )
-      await b.run('takeOver')
-      await eventually(async () =>
-        expect(await b.run('state')).toMatchObject({ backend: webLocks ? 'web' : 'fallback' }),
-      )
-      const saved = await b.run('flush')
-      // If the page was frozen only after its last save, a person decides between the two.
-      expect([null, 'conflict']).toContain(saved.readOnly)
+      await takeOver(b)
+      expect(await b.run('flush')).toMatchObject({ phase: 'idle', unsaved: false })
       await tools.unfreeze()
       await eventually(async () => expect(await a.run('state')).toMatchObject({ phase: 'read-only' }))
-      await a.run('flush')
-      const reader = await openTab()
-      const newest = await reader.run('open', { journal: false })
-      expect(newest?.title).toBe(saved.readOnly ? 'typed before the freeze' : 'by b')
+      expect(await a.run('flush')).toMatchObject({ unsaved: true })
+      expect(await newestSave()).toBe('by b')
     },
   )
+
+  it('loses its Web Lock to a tab that waits when it is frozen, and is told when it thaws', async () => {
+    const query = '?takeOverAfter=5000'
+    const [a, b] = [await openTab({ query }), await openTab({ query })]
+    await a.run('open', { debounce: HANG_MS, idle: HANG_MS })
+    await a.run('edit', 'by a')
+    await a.run('flush')
+    await b.run('open')
+    await a.run('edit', 'typed before the freeze')
+    await b.run('edit', 'by b')
+    const tools = await devTools(a.page)
+    await tools.freeze()
+    await eventually(async () =>
+      expect(await b.run('state')).toMatchObject({ phase: 'idle', backend: 'web', unsaved: false }),
+    )
+    await tools.unfreeze()
+    await eventually(async () => expect(await a.run('state')).toMatchObject({ phase: 'read-only' }))
+    expect(await a.run('flush')).toMatchObject({ backend: null, unsaved: true })
+    expect(await newestSave()).toBe('by b')
+  })
+
+  it('finishes the commit in which its page was frozen, and a tab that took over overwrites nothing', async () => {
+    const [a, b] = [await openTab({ webLocks: false }), await openTab({ webLocks: false })]
+    await a.run('open')
+    await a.run('edit', 'by a')
+    await a.run('flush')
+    await b.run('open', { journal: false })
+    await a.run('stallInCommit')
+    await a.run('edit', 'typed before the freeze')
+    await eventually(async () => expect(await a.run('state')).toMatchObject({ phase: 'committing' }))
+    await takeOver(b)
+    // The writer of the stalled page is still open.
+    expect(await b.run('flush')).toMatchObject({ phase: 'backoff', unsaved: true })
+    await a.run('continueCommit')
+    await eventually(async () =>
+      expect(await b.run('flush')).toMatchObject({ readOnly: 'conflict', unsaved: true }),
+    )
+    expect(await newestSave()).toBe('typed before the freeze')
+  })
+
+  async function takeOver(tab: Tab): Promise<void> {
+    await tab.run('edit', 'by b')
+    await eventually(async () =>
+      expect(await tab.run('state')).toMatchObject({ phase: 'read-only', readOnly: 'held' }),
+    )
+    await tab.run('takeOver')
+    await eventually(async () => expect((await tab.run('state')).backend).not.toBe(null))
+  }
+
+  async function newestSave(): Promise<string | undefined> {
+    const reader = await openTab()
+    return (await reader.run('open', { journal: false }))?.title
+  }
 
   it('never shows an incomplete save to a reader that reads all the time', async () => {
     const a = await openTab()

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type BrowserContext, chromium } from 'playwright-core'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
 import { chromiumPath } from '../../scripts/services/index.ts'
 import { HANG_MS } from '../hang-limit.ts'
@@ -46,6 +46,21 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Brows
   })
   browser.setDefaultTimeout(HANG_MS)
   return browser
+}
+
+/**
+ * Goes to another page. The result goes back, and waits until the first page has returned from the back/forward cache;
+ * it fails if that page was loaded again.
+ */
+export async function leave(page: Page, url: string): Promise<() => Promise<void>> {
+  await page.evaluate(() =>
+    addEventListener('pageshow', ({ persisted }) => Object.assign(globalThis, { persisted })),
+  )
+  await page.goto(url)
+  return async () => {
+    await page.goBack({ waitUntil: 'commit' })
+    await page.waitForFunction('globalThis.persisted === true')
+  }
 }
 
 export interface Site extends AsyncDisposable {

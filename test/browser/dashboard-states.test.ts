@@ -88,6 +88,23 @@ describe('every state of the dashboard', () => {
     await expect.poll(() => name.evaluate((button) => button === document.activeElement)).toBe(true)
   })
 
+  it('a resource that only its last lease keeps, with its last owner and its waiters', async () => {
+    const [resource, id] = ['report:kept', 'report']
+    const ask = { resource, id, owner: 'cron-1:11', ttl: TTL_MS, atLeast: TTL_MS, metadata: { name: 'Rin' } }
+    await server.store.acquire(ask)
+    await server.store.release({ resource, id })
+    await server.store.acquire({ resource, id: 'next', owner: 'cron-2:12', ttl: TTL_MS, wake() {} })
+    await page.locator('.row .kept').waitFor()
+    await page.getByRole('button', { name: resource }).first().press('Enter')
+    await drawer().getByText('Its last lease keeps it taken').waitFor()
+    await drawer().getByText('cron-2:12').waitFor()
+    await isAccessible('kept')
+    await drawer().getByRole('button', { name: 'Free it…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Free it', exact: true }).click()
+    await page.locator('.row .kept').waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: resource }).press('Escape')
+  })
+
   it('several holders of one resource, their share and their waiters', async () => {
     for (const [n, name] of ['Mika', 'Ken', 'Zoe'].entries())
       await server.store.acquire({

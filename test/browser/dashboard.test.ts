@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, request as sendRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page, Request } from 'playwright-core'
@@ -290,7 +293,7 @@ describe('the pages', () => {
     ['index.html', 300],
   ])('%s loads at most %d kB of compressed scripts', (name, limit) => {
     const html = readFileSync(join(root, 'dist/web', name), 'utf8')
-    const scripts = [...html.matchAll(/"\/(assets\/[^"]+\.js)"/g)].map(([, file]) => file ?? '')
+    const scripts = [...html.matchAll(/"\.\/(assets\/[^"]+\.js)"/g)].map(([, file]) => file ?? '')
     expect(scripts.length).toBeGreaterThan(1)
     const files = scripts.map((file) => readFileSync(join(root, 'dist/web', file)))
     const kB = files.reduce((sum, file) => sum + gzipSync(file).length, 0) / 1000
@@ -332,4 +335,81 @@ function countFrames(ms: number): Promise<Frames> {
     }
     requestAnimationFrame(onFrame)
   })
+}
+
+describe('the pages below a path, behind a proxy that removes it', () => {
+  it('load their files, lock a document and show the leases', async () => {
+    await using server = await servePages()
+    await using proxy = await strippingProxy('/locks', server.port)
+    const browser = await launchChromium()
+    try {
+      const page = await browser.newPage()
+      const outside: string[] = []
+      page.on('request', (request) => {
+        const { protocol, pathname } = new URL(request.url())
+        if (protocol === 'http:' && !pathname.startsWith('/locks/')) outside.push(pathname)
+      })
+      const missing: string[] = []
+      page.on('response', (response) => response.status() === 404 && missing.push(response.url()))
+      const sockets: string[] = []
+      page.on('websocket', (socket) => sockets.push(socket.url()))
+      await page.goto(`${proxy.url}/locks/#minutes`)
+      await page.getByRole('button', { name: 'Edit', exact: true }).click()
+      await page.waitForSelector('.hf-banner[data-phase="held"]', { state: 'attached' })
+      await expect.poll(() => server.store.read(['document:minutes'])).toMatchObject([[{ state: 'held' }]])
+      await page.getByRole('link', { name: 'Dashboard' }).click()
+      await page.waitForURL(`${proxy.url}/locks/dashboard`)
+      await page.getByLabel('Administrator token').fill(ADMIN_TOKEN)
+      await page.getByRole('button', { name: 'Enter' }).click()
+      await server.store.acquire({ resource: 'below', id: 'a', owner: 'a worker', ttl: LONG_MS })
+      await page.locator('tbody .row', { hasText: 'below' }).waitFor()
+      expect([outside, missing]).toEqual([[], []])
+      expect(sockets).not.toEqual([])
+      for (const url of sockets) expect(url).toContain('/locks/app/')
+      expect(await browser.cookies()).toMatchObject([{ path: '/locks' }])
+    } finally {
+      await browser.close()
+    }
+  })
+})
+
+/** Serves a port below a path. Nothing else of it can be reached. */
+async function strippingProxy(prefix: string, port: number) {
+  const forward = (incoming: IncomingMessage) =>
+    sendRequest({
+      port,
+      host: '127.0.0.1',
+      method: incoming.method,
+      path: incoming.url?.slice(prefix.length),
+      headers: { ...incoming.headers, 'x-forwarded-prefix': prefix },
+    })
+  const proxy = createServer((incoming, outgoing) => {
+    if (!incoming.url?.startsWith(`${prefix}/`)) return void outgoing.writeHead(404).end()
+    const sent = forward(incoming).on('error', () => outgoing.destroy())
+    sent.on('response', (answer) => {
+      answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders))
+    })
+    incoming.pipe(sent)
+  })
+  proxy.on('upgrade', (incoming, stream) => {
+    if (!incoming.url?.startsWith(`${prefix}/`)) return void stream.destroy()
+    const sent = forward(incoming).on('error', () => stream.destroy())
+    sent.on('upgrade', ({ rawHeaders }, upgraded, head) => {
+      const lines = rawHeaders.map((text, n) => (n % 2 ? `${text}\r\n` : `${text}: `))
+      stream.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`)
+      stream.write(head)
+      stream.on('error', () => upgraded.destroy()).pipe(upgraded)
+      upgraded.on('error', () => stream.destroy()).pipe(stream)
+    })
+    sent.end()
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections()
+      proxy.close()
+    },
+  }
 }

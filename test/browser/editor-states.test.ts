@@ -112,7 +112,7 @@ describe('every state of the editor, as two people see it', () => {
 
   it('one asks the holder', async () => {
     shown = '04-asked'
-    await ken.press('交代をお願いする')
+    await ken.press('交代をお願い')
     await ken.untilBanner('Mikaさんに交代をお願いしました。')
     await mika.untilBanner('Ken would like to edit. Hand over?')
     await mika.page.getByRole('button', { name: 'Hand over' }).waitFor()
@@ -121,7 +121,7 @@ describe('every state of the editor, as two people see it', () => {
   it('the holder declines', async () => {
     shown = '05-declined'
     await mika.press('Keep editing')
-    await ken.untilBanner('Mikaさんはもう少し編集を続けたいそうです。')
+    await ken.untilBanner('Mikaさんはもう少し編集を続けたいそうです。次はあなたの番です。')
     await mika.untilBanner('You are editing. In line: Ken.')
   })
 
@@ -146,7 +146,7 @@ describe('every state of the editor, as two people see it', () => {
     await ken.untilBanner('あなたが編集中です。ほかの人は閲覧できます。')
     await mika.untilBanner('Ken is editing now')
     await mika.untilStatus('saved')
-    expect(await mika.page.locator('.kept').count()).toBe(0)
+    expect(await mika.page.locator('.hf-notice').count()).toBe(0)
   })
 
   it('the document comes back, and the first holder can undo what it wrote before', async () => {
@@ -183,7 +183,9 @@ describe('every state of the editor, as two people see it', () => {
     shown = '11-lost'
     server.pass(TTL_MS)
     await mika.passTime(TTL_MS)
-    await mika.untilBanner('You are no longer editing. Edit again to continue.')
+    await mika.untilBanner(
+      'Your text is kept. No connection. You are no longer editing. Edit again when it is back.',
+    )
     await ken.untilBanner('いま編集している人はいません。')
     expect(await mika.text()).toBe('# Minutes of Mika')
     expect(await mika.isWritable()).toBe(false)
@@ -196,7 +198,7 @@ describe('every state of the editor, as two people see it', () => {
     await ken.write('# Minutes of Ken\n\n- one\n- two')
     await ken.untilStatus('saved')
     mika.network.mend()
-    await mika.untilStatus('kept')
+    await mika.untilStatus('conflict')
     await mika.page.getByRole('alert').getByText('somebody else has saved another version').waitFor()
     expect(await mika.text()).toBe('# Minutes of Mika')
     expect(await ken.text()).toContain('Minutes of Ken')
@@ -231,12 +233,15 @@ describe('every state of the editor, as two people see it', () => {
     shown = '15-not-accepted'
     await mika.page.route('**/api/documents/*', (route) =>
       route.request().method() === 'PUT'
-        ? route.fulfill({ status: 413, json: { error: 'body_too_large', message: 'too large' } })
+        ? route.fulfill({
+            status: 413,
+            json: { error: 'body_too_large', message: 'too large', limit: 1_048_576 },
+          })
         : route.continue(),
     )
     await mika.write('too long')
     await mika.untilStatus('refused')
-    await mika.page.getByText('The server did not accept your text.').waitFor()
+    await mika.page.getByText('it is too long to be saved. The server accepts 1 MB.').waitFor()
     expect(await mika.isWritable()).toBe(true)
   })
 

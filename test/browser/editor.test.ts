@@ -101,9 +101,9 @@ describe('the editor in windows of Chromium', () => {
       location.hash = 'another'
     })
     await page.getByRole('heading', { name: 'another' }).waitFor()
-    await page.unrouteAll()
     await page.getByRole('link', { name: 'no-storage' }).click()
     await page.waitForSelector('[data-status="kept"]')
+    await page.unrouteAll()
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.waitForSelector('[data-status="saved"][data-empty="false"]')
     expect(await page.locator('.paper .cm-content').innerText()).toBe('not saved')
@@ -248,12 +248,89 @@ describe('the editor in windows of Chromium', () => {
     await ken.untilStatus('saved')
     await ken.press('Stop editing')
     mika.network.mend()
-    await mika.untilStatus('kept')
+    await mika.untilStatus('conflict')
     await mika.press('Edit again')
     await mika.until('held')
     expect(await ken.text()).toBe('theirs')
     await mika.press('Save mine')
     await ken.untilText('mine')
+  })
+
+  it('merges what two people wrote in different places, without a question', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await mika.write('one\ntwo\nthree')
+    await mika.untilStatus('saved')
+    mika.network.cut()
+    await mika.write('ONE\ntwo\nthree')
+    await passTtl(mika)
+    await mika.until('lost')
+    await ken.until('idle')
+    await ken.edit()
+    await ken.write('one\ntwo\nTHREE')
+    await ken.untilStatus('saved')
+    await ken.press('Stop editing')
+    mika.network.mend()
+    await mika.page.getByText('both are merged and saved').waitFor()
+    await mika.press('Edit again')
+    await Promise.all([mika, ken].map((window) => window.untilText('ONE\ntwo\nTHREE')))
+  })
+
+  it('saves before it opens another document, so that a waiter starts from the last words', async () => {
+    const [mika, ken] = await openTwo()
+    await mika.edit()
+    await ken.until('read-only')
+    await ken.press('Wait in line')
+    await ken.until('waiting')
+    await mika.write('the last words')
+    await mika.page.evaluate(() => {
+      location.hash = 'another'
+    })
+    await ken.until('held')
+    await ken.untilText('the last words')
+    await mika.page.goBack()
+    await mika.untilStatus('saved')
+    await mika.untilText('the last words')
+    const copies = () => mika.page.evaluate(() => Object.keys(localStorage).join())
+    await expect.poll(copies).not.toContain('unsaved')
+    expect(await mika.page.locator('.kept').count()).toBe(0)
+  })
+
+  it('keeps a long text through a crash, too', async () => {
+    const [mika] = await open('Mika')
+    if (!mika) throw new Error('no window')
+    const long = 'あ'.repeat(25_000)
+    await mika.edit()
+    await mika.page.route('**/api/documents/*', (route) =>
+      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+    )
+    await mika.write(long)
+    const archived = () =>
+      mika.page.evaluate(
+        () =>
+          new Promise((resolve, reject) => {
+            const opening = indexedDB.open('holdfast-unsaved')
+            opening.onerror = () => reject(opening.error)
+            opening.onsuccess = () => {
+              const all = opening.result.transaction('copies').objectStore('copies').getAll()
+              all.onsuccess = () => resolve(JSON.stringify(all.result).length)
+            }
+          }),
+      )
+    await expect.poll(archived).toBeGreaterThan(long.length)
+    await mika.page.goto('chrome://crash').catch(() => {})
+    await mika.page.close()
+    server.pass(TTL_MS)
+    const again = await mika.openAgain()
+    windows.push(again)
+    await again.untilStatus('kept')
+    await again.edit()
+    await again.page.waitForSelector('[data-status="saved"][data-empty="false"]')
+    const saved = await again.page.evaluate(async (room) => {
+      const answer = await fetch(`/api/documents/${room}`)
+      return (await answer.json()).content
+    }, `room-${rooms}`)
+    expect(saved).toBe(long)
   })
 
   it('refuses a stale save, keeps the text and offers it', async () => {
@@ -273,7 +350,7 @@ describe('the editor in windows of Chromium', () => {
     await ken.write('second')
     await ken.untilStatus('saved')
     mika.network.mend()
-    await mika.untilStatus('kept')
+    await mika.untilStatus('conflict')
     expect(await mika.text()).toBe('first, and more')
     expect(await ken.text()).toBe('second')
     await mika.press('Compare')

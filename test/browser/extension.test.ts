@@ -1,12 +1,16 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { quantile } from '../../bench/measure.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
 import { type Site, serveModule } from './chromium.ts'
 import { contentScript, type LoadedExtension, loadExtension } from './loaded-extension.ts'
+import type { Order, scenarios } from './probe/lab.ts'
 import { type Evaluating, runProbe } from './run-probe.ts'
+import { runScenario } from './run-scenario.ts'
+
+type Scenarios = typeof scenarios
 
 describe('the sync in an extension', () => {
   let extension: LoadedExtension
@@ -41,6 +45,12 @@ describe('the sync in an extension', () => {
     const tab = { evaluate: await contentScript(page) }
     await runProbe(tab, 'bootstrap')
     return tab
+  }
+  async function openLab() {
+    const page = await extension.open('lab.html')
+    pages.push(page)
+    return <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
+      runScenario<Scenarios, N>(page, name, ...args)
   }
   const stored = async (page: Page) =>
     (await page.evaluate(`chrome.storage.local.get(null)`)) as Record<string, unknown>
@@ -91,6 +101,76 @@ describe('the sync in an extension', () => {
     expect(await indexOf(page)).toEqual(['alone0'])
     await eventually(async () => expect((await runProbe(page, 'look')).codes).toEqual(['no-receiver']))
     await extension.killWorker()
+  })
+
+  describe('with a receiver that does not answer', () => {
+    beforeEach(async () => {
+      await extension.worker.evaluate(`Promise.all([coordinator.close(), probe.close()])`)
+    })
+    afterEach(() => extension.killWorker())
+
+    it('writes successfully, sends the message again after 200 ms, and then warns', async () => {
+      const [receiver, writer] = [await openLab(), await openLab()]
+      await receiver('receive', Number.POSITIVE_INFINITY)
+      expect(await writer('write', 'x')).toEqual({ stored: { n: 1 }, warnings: [] })
+      await eventually(async () =>
+        expect(await writer('warnings')).toEqual([
+          'no context acknowledged a message about a write within 200 ms',
+        ]),
+      )
+      expect(await receiver('received')).toBe(2)
+      const [pause, ...others] = await writer('pauses')
+      // A timer may be one millisecond early.
+      expect(pause).toBeGreaterThan(198)
+      expect(others).toEqual([])
+    })
+
+    it('does not warn if a later message is answered', async () => {
+      const [receiver, writer] = [await openLab(), await openLab()]
+      await receiver('receive', 1)
+      await writer('write', 'x', { resend: 5 })
+      await eventually(async () => expect(await writer('answers')).toContainEqual({ action: 'entityAck' }))
+      expect(await receiver('received')).toBeGreaterThan(1)
+      expect(await writer('warnings')).toEqual([])
+    })
+  })
+
+  it('applies events and messages that come during its bootstrap, in any order', async () => {
+    const writer = await openPage()
+    for (const name of ['kept', 'changed', 'removed']) await runProbe(writer, 'add', name, 1)
+    const orders: readonly Order[] = ['arrival', 'reverse', 'messages first', 'events first', 'twice']
+    const contexts = orders.flatMap((order) =>
+      ['trackedEntities:index', 'trackedEntity:'].map((prefix) => ({ order, prefix })),
+    )
+    const labs: Awaited<ReturnType<typeof openLab>>[] = []
+    for (const { prefix } of contexts) {
+      const late = await openLab()
+      await late('startBootstrap', prefix)
+      labs.push(late)
+    }
+    await runProbe(writer, 'paint', '#123456')
+    for (const n of [1, 2]) await runProbe(writer, 'update', 'changed0', n)
+    await runProbe(writer, 'remove', 'removed0')
+    await runProbe(writer, 'add', 'added', 1)
+    for (const [at, late] of labs.entries()) {
+      await eventually(async () => {
+        const arrivals = await late('arrivals')
+        for (const last of [/^event .*"ids":\[[^\]]*"added0"/, /^message .*"added0"/])
+          expect(arrivals).toContainEqual(expect.stringMatching(last))
+      })
+      const before = await late('endBootstrap', contexts[at]?.order ?? 'arrival')
+      expect(before.isBootstrapped).toBe(false)
+      expect(before.theme).not.toBe('#123456')
+      await eventually(async () =>
+        expect({ ...contexts[at], ...(await late('shown')) }).toEqual({
+          ...contexts[at],
+          isBootstrapped: true,
+          theme: '#123456',
+          entities: { kept0: 0, changed0: 2, added0: 0 },
+          warnings: [],
+        }),
+      )
+    }
   })
 
   it('resets all contexts, and keeps settings and foreign keys', async () => {

@@ -56,6 +56,22 @@ describe.each([
       ])
   })
 
+  it('reads one key, several, those of an object with defaults, or everything', async () => {
+    const one = await page()
+    const read = await one.run(async ({ chrome: { storage } }) => {
+      await storage.local.set({ a: 1, b: 2 })
+      const found = [
+        await storage.local.get('a'),
+        await storage.local.get(['b', 'never']),
+        await storage.local.get({ a: 7, c: 3 }),
+        await storage.local.get(null),
+      ]
+      await storage.local.remove('a')
+      return [...found, await storage.local.get(null)]
+    })
+    expect(read).toEqual([{ a: 1 }, { b: 2 }, { a: 1, c: 3 }, { a: 1, b: 2 }, { b: 2 }])
+  })
+
   it('reports nothing for a write that changes nothing', async () => {
     const one = await page()
     await one.run(({ chrome }) => chrome.storage.local.set({ a: { x: 1, y: 2 } }))

@@ -50,6 +50,7 @@ export async function servePages(): Promise<PagesServer> {
       bus,
       settings: {
         hosts: ['plain.test'],
+        trustProxy: '127.0.0.0/8',
         port,
         ttl: TTL_MS,
         heartbeat: HEARTBEAT_MS,

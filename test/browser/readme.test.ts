@@ -1,25 +1,13 @@
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import react from '@vitejs/plugin-react'
-import type { BrowserContext } from 'playwright-core'
-import { build, type InlineConfig, type PreviewServer, preview } from 'vite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { root } from '../../scripts/run-tool.ts'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { PreviewServer } from 'vite'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
-import { paste, type RunningServer, runServer } from '../package/readme.ts'
+import { type RunningServer, runServer } from '../package/readme.ts'
 import { launchChromium } from './chromium.ts'
-
-/** What the template of Vite for React has beside `src/App.tsx`. */
-const PAGE = '<!doctype html><div id="root"></div><script type="module" src="/src/main.tsx"></script>'
-const MAIN = `
-import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
-import App from './App.tsx'
-
-createRoot(document.getElementById('root')!).render(<StrictMode><App /></StrictMode>)
-`
+import { buildReadmePage, serveReadmePage } from './readme-page.ts'
 
 describe('the page of the README, pasted', () => {
   let project: string
@@ -27,22 +15,15 @@ describe('the page of the README, pasted', () => {
   let pages: PreviewServer
   let browser: BrowserContext
   beforeAll(async () => {
-    if (!existsSync(join(root, 'dist'))) throw new Error('the package is not built: npm run build')
     project = await mkdtemp(join(tmpdir(), 'holdfast-readme-'))
-    await mkdir(join(project, 'node_modules'))
-    await symlink(root, join(project, 'node_modules/holdfast'))
-    for (const name of ['react', 'react-dom'])
-      await symlink(join(root, 'node_modules', name), join(project, 'node_modules', name))
-    await paste(project, 'src/App.tsx')
-    await writeFile(join(project, 'index.html'), PAGE)
-    await writeFile(join(project, 'src/main.tsx'), MAIN)
+    const served = await serveReadmePage(await buildReadmePage(project))
     server = await runServer(project)
-    const config: InlineConfig = { root: project, configFile: false, plugins: [react()], logLevel: 'warn' }
-    await build(config)
-    pages = await preview({ ...config, preview: { port: 0, host: '127.0.0.1', open: false } })
-    const { port } = new URL(pages.resolvedUrls?.local[0] ?? '')
+    pages = served.pages
     browser = await launchChromium({
-      addresses: { 'localhost:4321': `127.0.0.1:${server.port}`, 'localhost:5173': `127.0.0.1:${port}` },
+      addresses: {
+        'localhost:4321': `127.0.0.1:${server.port}`,
+        'localhost:5173': `127.0.0.1:${served.port}`,
+      },
     })
   })
   afterAll(async () => {
@@ -52,16 +33,71 @@ describe('the page of the README, pasted', () => {
     await rm(project, { recursive: true })
   })
 
+  const opened: Page[] = []
+  async function windows(): Promise<[one: Page, two: Page]> {
+    const pages: [Page, Page] = [await browser.newPage(), await browser.newPage()]
+    opened.push(...pages)
+    await pages[0].goto('http://localhost:5173/')
+    await pages[1].goto('http://localhost:5173/?name=Ken')
+    return pages
+  }
+  afterEach(async () => {
+    for (const page of opened.splice(0)) await page.close()
+  })
+
   it('lets one window edit and save, and shows it to the other', async () => {
-    const [one, two] = [await browser.newPage(), await browser.newPage()]
-    for (const page of [one, two]) await page.goto('http://localhost:5173/')
-    await one.getByRole('button', { name: 'Edit' }).click()
+    const [one, two] = await windows()
+    await one.getByRole('button', { name: 'Edit', exact: true }).click()
     await one.locator('textarea:not([readonly])').fill('Minutes of the meeting')
     await eventually(async () => expect(await two.locator('.hf-banner').textContent()).toContain('Mika'))
-    await one.getByRole('button', { name: 'Save' }).click()
     await eventually(async () =>
       expect(await two.locator('textarea').inputValue()).toBe('Minutes of the meeting'),
     )
     expect(await two.locator('textarea').getAttribute('readonly')).not.toBeNull()
+  })
+
+  it.each(['Stop editing', 'Hand over'])('saves what was typed before "%s"', async (button) => {
+    const [one, two] = await windows()
+    await one.getByRole('button', { name: 'Edit', exact: true }).click()
+    await one.locator('textarea:not([readonly])').waitFor()
+    if (button === 'Hand over') await two.getByRole('button', { name: 'Ask for it' }).click()
+    const press = one.getByRole('button', { name: button })
+    await press.waitFor()
+    if (button === 'Hand over') expect(await one.locator('.hf-banner').textContent()).toContain('Ken')
+    await one.locator('textarea').fill(`typed before ${button}`)
+    await press.click()
+    await eventually(async () =>
+      expect(await two.locator('textarea').inputValue()).toBe(`typed before ${button}`),
+    )
+  })
+
+  it('keeps what was typed in a turn that another window took, and asks where both changed the same words', async () => {
+    const [one, two] = await windows()
+    await one.getByRole('button', { name: 'Edit', exact: true }).click()
+    await one.locator('textarea:not([readonly])').fill('the words of both')
+    await one.locator('[data-status="saved"][data-empty="false"]').waitFor()
+    await one
+      .context()
+      .route('**/api/documents/**', (route, request) =>
+        request.method() === 'PUT' && request.frame().page() === one ? route.abort() : route.continue(),
+      )
+    await one.locator('textarea').fill('the words of one')
+    await two.getByRole('button', { name: 'Take over' }).click()
+    await two.getByRole('button', { name: 'Take over' }).click()
+    await two.locator('textarea:not([readonly])').fill('the words of two')
+    await two.locator('[data-status="saved"][data-empty="false"]').waitFor()
+    await one.context().unrouteAll()
+    await one.getByRole('button', { name: 'Compare' }).click()
+    const side = (name: string) => one.getByRole('figure', { name }).locator('.hf-changed').textContent()
+    expect([await side('Stored'), await side('Mine, not saved')]).toEqual([
+      'the words of two\n',
+      'the words of one\n',
+    ])
+    await one.reload()
+    await one.getByRole('button', { name: 'Compare' }).waitFor()
+    await two.getByRole('button', { name: 'Stop editing' }).click()
+    await one.getByRole('button', { name: 'Edit', exact: true }).click()
+    await one.getByRole('button', { name: 'Save mine' }).click()
+    await eventually(async () => expect(await two.locator('textarea').inputValue()).toBe('the words of one'))
   })
 })

@@ -74,7 +74,7 @@ describe('the start page', () => {
     await one.write('one wrote this in time')
     await one.untilStatus('saved')
     await two.press('Plug in again')
-    await two.untilStatus('kept')
+    await two.untilStatus('conflict')
     await two.page.getByText('The late save was refused').waitFor()
     await isDone(two, 'Pull the plug')
     expect(await one.text()).toBe('one wrote this in time')
@@ -107,7 +107,7 @@ describe('the start page', () => {
 
   it('shows the text that was kept when one comes back to its document', async () => {
     await two.page.goto(one.page.url().replace(/#.*/, '#welcome'))
-    await two.untilStatus('kept')
+    await two.untilStatus('conflict')
     await two.untilText('two wrote this too late')
   })
 })

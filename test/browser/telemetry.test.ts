@@ -91,6 +91,30 @@ describe('the telemetry of a page', () => {
     expect(received).toHaveLength(12)
   })
 
+  it('waits also in a browser without Web Locks, and is sent once by the page or by a later one', async () => {
+    const withoutLocks = async () => {
+      const opened = await browser.newPage()
+      await opened.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+      await opened.goto(site.url)
+      return opened
+    }
+    const [one, two] = [await withoutLocks(), await withoutLocks()]
+    reachable = 0
+    for (const turn of [1, 2, 3])
+      expect(
+        await Promise.all([call(one, 'tell', [`one-${turn}`]), call(two, 'tell', [`two-${turn}`])]),
+      ).toEqual([0, 0])
+    reachable = Number.POSITIVE_INFINITY
+    await call(one, 'tell', ['one-4'])
+    expect(received).toEqual(['one-4', 'one-1', 'one-2', 'one-3'])
+    await two.close()
+    await one.clock.install({ time: Date.now() + 3_600_000 })
+    await call(one, 'tell', ['one-5'])
+    expect(received.slice(4)).toEqual(['one-5', 'two-1', 'two-2', 'two-3'])
+    await call(page, 'tell', ['last'])
+    expect(received).toHaveLength(9)
+  })
+
   it('after a line that was cut off begins a line of its own', async () => {
     reachable = 0
     await call(page, 'tell', ['a', 'b'])
@@ -135,7 +159,7 @@ describe('the report in a browser', () => {
 
   it('moves one cursor through all plots, by pointer and by keys, and reads the values under it', async () => {
     const plots = page.locator('section svg')
-    const value = page.locator('figure', { hasText: 'Ended with retryable=false' }).locator('output')
+    const value = page.locator('figure', { hasText: 'Failed for good' }).locator('output')
     const becomes = (text: string) => expect.poll(() => value.textContent()).toBe(text)
     await becomes('5 %')
     await plots.first().focus()

@@ -1,6 +1,6 @@
 /** A copy of each template, with the package as npm would install it, is built by its own scripts and loaded. */
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -24,6 +24,22 @@ describe.each([
   afterAll(async () => {
     await site?.[Symbol.asyncDispose]()
     await rm(project, { recursive: true })
+  })
+
+  it('names versions that can be installed', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'holdfast-versions-'))
+    try {
+      const { dependencies: _ours, ...rest } = JSON.parse(
+        await readFile(join(project, 'package.json'), 'utf8'),
+      )
+      await writeFile(join(directory, 'package.json'), JSON.stringify(rest))
+      await run(directory, 'npm', 'install', '--package-lock-only', '--no-audit', '--no-fund')
+      const { packages } = JSON.parse(await readFile(join(directory, 'package-lock.json'), 'utf8'))
+      for (const name of Object.keys(rest.devDependencies))
+        expect(packages).toHaveProperty([`node_modules/${name}`])
+    } finally {
+      await rm(directory, { recursive: true })
+    }
   })
 
   it('has correct types', () => run(project, 'npm', 'run', 'check'))

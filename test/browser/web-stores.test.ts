@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
+import { HANG_MS } from '../hang-limit.ts'
 import { type AskedStore, expectSameAsMemory } from '../stores/same-as-memory.ts'
 import { launchChromium, type Site, serveModule } from './chromium.ts'
 import type { scenarios } from './pages/web-stores.ts'
@@ -21,13 +22,13 @@ describe('the web stores in Chromium', () => {
     await site?.[Symbol.asyncDispose]()
   })
 
-  async function openTab(...[kind, ttl]: Partial<Parameters<Scenarios['open']>>) {
+  async function openTab(...[kind, ttl, takeOverAfter]: Partial<Parameters<Scenarios['open']>>) {
     const page = await browser.newPage()
     await page.goto(site.url)
     await page.waitForFunction('globalThis.scenarios')
     const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
       runScenario<Scenarios, N>(page, name, ...args)
-    if (kind) await run('open', kind, ttl)
+    if (kind) await run('open', kind, ttl, takeOverAfter)
     return { page, run }
   }
 
@@ -187,7 +188,7 @@ describe('the web stores in Chromium', () => {
     await c.page.close()
     await eventually(async () => expect(await b.run('isWoken', 'Ben')).toBe(true))
     expect(await b.run('ask', 'Ben')).toBe('kept, place 0')
-    expect(await b.run('owners')).toEqual([])
+    expect(await b.run('owners')).toEqual(['Cem'])
     await b.page.close()
   })
 
@@ -215,6 +216,22 @@ describe('the web stores in Chromium', () => {
     await b.run('force')
     await eventually(async () => expect(await a.run('isHeld')).toBe(false))
     expect(await b.run('holder')).toBe(null)
+    await Promise.all([a.page.close(), b.page.close()])
+  })
+
+  it('gives the lease of a frozen tab to a waiter, and says whose it was; the tab is told when it thaws', async () => {
+    const [a, b] = [await openTab('locks', HANG_MS, 5000), await openTab('locks', HANG_MS, 5000)]
+    const first = await a.run('acquire', 'Mika')
+    const tools = await browser.newCDPSession(a.page)
+    await tools.send('Page.setWebLifecycleState', { state: 'frozen' })
+    await tools.send('Debugger.enable')
+    await tools.send('Debugger.pause')
+    const next = await b.run('acquire', 'Ren')
+    expect(next.token).toBeGreaterThan(first.token)
+    expect(next.replaced).toBe('Mika')
+    await tools.send('Debugger.disable')
+    await tools.send('Page.setWebLifecycleState', { state: 'active' })
+    await eventually(async () => expect(await a.run('isHeld')).toBe(false))
     await Promise.all([a.page.close(), b.page.close()])
   })
 

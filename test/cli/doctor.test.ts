@@ -61,7 +61,8 @@ describe('holdfast doctor', () => {
     'shows why no server can be reached at an address of %s, but no password',
     async (scheme) => {
       const user = scheme.startsWith('http') ? '' : 'mika:secret@'
-      const address = `${scheme}://${user}127.0.0.1:${await closedPort()}`
+      const path = scheme === 'mysql' ? '/app' : ''
+      const address = `${scheme}://${user}127.0.0.1:${await closedPort()}${path}`
       const { code, stdout } = await holdfast(['doctor', address])
       expect(stdout).toMatch(
         /✗ reachable .*(ECONNREFUSED 127|connection refused|No connection established).*\n +→ check that it is running/,
@@ -102,7 +103,9 @@ describe('holdfast doctor', () => {
     await admin.call('ACL', 'SETUSER', name, 'on', '>secret', '~*', '&*', '+@connection', '+info')
     const store = (redis ?? '').replace('://', `://${name}:secret@`)
     const { code, stdout } = await holdfast(['doctor', store])
-    expect(stdout).toMatch(/✗ schema .*NOPERM.*\n +→ give this user the right/)
+    expect(stdout).toMatch(
+      /✗ schema .*NOPERM.*\n +→ give this user its keys, channels and commands: ACL SETUSER/,
+    )
     expect(stdout).not.toContain('secret')
     expect(code).toBe(1)
   })

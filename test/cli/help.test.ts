@@ -40,7 +40,7 @@ it('prints its version', async () => {
 describe('completion', () => {
   it.each([
     ['holdfast r', 'run release'],
-    ['holdfast ls --', '--limit --store --config --json --debug --help'],
+    ['holdfast ls --', '--limit --store --listen --config --json --debug --help'],
     ['holdfast run job -- l', ''],
   ])('in bash completes "%s"', (line, expected) => {
     const script = `
@@ -63,7 +63,7 @@ describe('completion', () => {
     [`inspect --store 'STORE' rep`, 'report\\ of\\ May'],
     ['inspect --store="STORE" backup:', 'db'],
     ['inspect -s ESCAPED rep', 'report\\ of\\ May'],
-    ['inspect --', '--store --config --json --debug --help'],
+    ['inspect --', '--store --listen --config --json --debug --help'],
   ])('in bash completes resources: "holdfast %s"', async (args, expected) => {
     const directory = join(temporaryDirectory(), 'a b%20c')
     mkdirSync(directory)

@@ -68,11 +68,12 @@ describe('a role of Postgres that may only use tables', () => {
     expect((await browser.call('DELETE', '/api/documents/draft/lock')).status).toBe(200)
 
     await admin.query(`revoke insert on holdfast_documents from ${role}`)
-    const refused = await fetch(`${served}/readyz`)
-    expect([refused.status, await refused.json()]).toEqual([
-      503,
-      expect.objectContaining({ error: 'not_ready', failed: { documents: 'store-failed' } }),
-    ])
+    const readyz = async () => {
+      const refused = await fetch(`${served}/readyz`)
+      return [refused.status, await refused.json()]
+    }
+    const failed = { documents: 'store-failed' }
+    await expect.poll(readyz).toEqual([503, expect.objectContaining({ error: 'not_ready', failed })])
     await admin.query(`grant insert on holdfast_documents to ${role}`)
     expect((await fetch(`${served}/readyz`)).status).toBe(200)
   })

@@ -5,11 +5,13 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
+import { postgresRefusal } from './wrong-servers.ts'
 
 describe('an error is one line with a remedy:', () => {
   it.each([
     ['an unknown command', ['lst'], 64, /unknown command "lst", did you mean `ls`\?/],
     ['a misspelt command', ['rnu', 'job', '--', 'true'], 64, /unknown command "rnu", did you mean `run`\?/],
+    ['a word like no command', ['frobnicate'], 64, /unknown command "frobnicate", expected one of run, ls, /],
     ['no command at all', ['xyz'], 64, /unknown command "xyz", expected one of run, ls, /],
     [
       'a misspelt flag',
@@ -45,12 +47,23 @@ describe('an error is one line with a remedy:', () => {
       64,
       /--ttl: .* such as 500ms, 30s or 5m/,
     ],
-    ['a TTL that is too short', ['run', '--ttl', '1ms', 'job', '--', 'true'], 64, /ttl: expected/],
+    [
+      'a TTL that is too short',
+      ['run', '--ttl', '1ms', 'job', '--', 'true'],
+      64,
+      /--ttl: expected at least 10ms, got 1ms/,
+    ],
+    [
+      'a TTL that is too long',
+      ['run', '--ttl', '100d', 'job', '--', 'true'],
+      64,
+      /--ttl: expected at most 24d 20h, got 100d/,
+    ],
     [
       'a grace that is too long',
       ['run', '--grace', '20s', 'job', '--', 'true'],
       64,
-      /--grace: expected at most 12000 ms.*, got 20000 ms; .* a longer --ttl/,
+      /--grace: expected at most 12s.*, got 20s; .* a longer --ttl/,
     ],
     [
       'wrong metadata',
@@ -65,12 +78,7 @@ describe('an error is one line with a remedy:', () => {
       64,
       /expected --if-available or --wait, got both; /,
     ],
-    [
-      'a benchmark of no time',
-      ['bench', '--duration', '0'],
-      64,
-      /--duration: expected at least 1ms, got 0ms/,
-    ],
+    ['a benchmark of no time', ['bench', '--duration', '0'], 64, /--duration: expected at least 1ms, got 0/],
     ['a wrong limit', ['ls', '--limit', 'none'], 64, /--limit: expected a whole number from 1/],
     [
       'a resource with control characters',
@@ -121,7 +129,7 @@ describe('an error is one line with a remedy:', () => {
       'a NATS server with an unknown host',
       ['ls', '--store', 'nats://no.invalid'],
       69,
-      /; check that it is running/,
+      /; check the name of the host/,
     ],
     [
       'a run without a server',
@@ -230,7 +238,7 @@ describe('an error is one line with a remedy:', () => {
     const ended = await holdfast(['ls', '--store', `redis://127.0.0.1:${port}`])
     expect(ended).toMatchObject({
       code: 69,
-      stderr: expect.stringMatching(/gave no answer within 5000 ms; check that it is running/),
+      stderr: expect.stringMatching(/gave no answer within 5000 ms; check that Redis listens there/),
     })
   })
 
@@ -295,9 +303,3 @@ describe('settings', () => {
     })
   })
 })
-
-/** An ErrorResponse of the Postgres protocol. */
-function postgresRefusal(code: string, message: string): string {
-  const fields = `SFATAL\0C${code}\0M${message}\0\0`
-  return `E\0\0\0${String.fromCharCode(fields.length + 4)}${fields}`
-}

@@ -45,6 +45,8 @@ describe('holdfast monitor', () => {
       /: a file is where a folder should be; see/,
     ],
     ['no event', 2, ['collect'], /no line of the input is an event; see holdfast monitor --help/],
+    ['an empty name of a file', 64, ['score', '--thresholds', ''], /--thresholds: expected a text, got ""/],
+    ['an empty name of a folder', 64, ['score', '--directory', ''], /--directory: expected a text, got ""/],
     ['no action', 64, ['guess'], /unknown action "guess" of monitor; expected one of collect, score, report/],
   ])('reports %s, and exits with %i', async (_, code, args, message) => {
     const input = args.includes('--directory') ? linesOf(acquires(0, 1, 0)) : 'Dear diary\n'

@@ -129,11 +129,32 @@ describe('a resource that is kept after its last lease', () => {
     const refused = await holdfast(again)
     expect(refused.code).toBe(75)
     expect(refused.stderr).toMatch(
-      /^holdfast: report is kept for 59m \d+s after its last lease; --wait waits for it\n$/,
+      /^holdfast: report is not available for another 59m \d+s, because its last lease keeps it \(--at-least or --lock-delay\); wait at least that long with --wait\n$/,
     )
     const waiting = new Holdfast(['run', ...at, 'report', '--json', '--', 'true'])
-    await expect.poll(() => waiting.stderr).toMatch(/"waiting for report: kept for 59m .*"keptForMs":35\d{5}/)
+    await expect
+      .poll(() => waiting.stderr)
+      .toMatch(/"waiting for report: not available for another 59m .*"keptForMs":35\d{5}/)
     await holdfast(['release', '--force', '--yes', ...at, 'report', '--token', token.trim()])
+    expect(await waiting.ended).toMatchObject({ code: 0 })
+  })
+
+  it('is listed and inspected with its last owner, its waiters and the time left', async () => {
+    await holdfast(['run', ...at, '--owner', 'mika', '--at-least', '1h', 'report', '--', 'true'])
+    const waiting = new Holdfast(['run', ...at, '--owner', 'ken', '--wait', '10m', 'report', '--', 'true'])
+    await expect.poll(() => waiting.stderr).toContain('waiting for report')
+    const listed = await holdfast(['ls', ...at])
+    expect(listed.stdout).toMatch(/^report\tmika\t\d+\t\S+\t\S+\t\t1\tkept\n$/)
+    const { stdout: json } = await holdfast(['ls', '--json', ...at])
+    expect(JSON.parse(json)).toMatchObject([{ resource: 'report', owner: 'mika', state: 'kept', waiting: 1 }])
+    const inspected = await holdfast(['inspect', ...at, 'report'])
+    expect(inspected.code).toBe(0)
+    expect(inspected.stdout).toMatch(/^state +kept after its last lease/m)
+    expect(inspected.stdout).toMatch(/^last owner +mika$/m)
+    expect(inspected.stdout).toMatch(/^left +59m \d+s, free at /m)
+    expect(inspected.stdout).toMatch(/^waiting +1: ken$/m)
+    const freed = await holdfast(['release', '--force', '--yes', ...at, 'report'])
+    expect([freed.code, freed.stdout]).toEqual([0, 'Freed report, which the last lease of mika kept.\n'])
     expect(await waiting.ended).toMatchObject({ code: 0 })
   })
 

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { PseudoTerminal } from './pseudo-terminal.ts'
+import { screenOf } from './screen.ts'
 
 const ESCAPE = '\x1b['
 
@@ -33,11 +34,44 @@ describe('on a terminal', () => {
     expect(terminal.output).toMatch(/\?25h.*\?1049l$/)
   })
 
+  it.each([
+    [60, 'RESOURCE HOLDER WAITING LEFT'],
+    [80, 'RESOURCE HOLDER WAITING LEFT HELD FOR'],
+    [120, 'RESOURCE HOLDER WAITING LEFT HELD FOR NOTE'],
+    [180, 'RESOURCE HOLDER WAITING LEFT HELD FOR TOKEN NOTE'],
+  ])('watch with long names cuts no heading at %d columns', async (columns, headings) => {
+    const name = 'reports/2026/monthly/sales-by-region-and-product'
+    const owner = 'deploy@web-12.eu-central.example.com:4711'
+    const flags = ['--owner', owner, '--ttl', '1h', '-m', 'ticket=OPS-7']
+    const other = new Holdfast([
+      'run',
+      '--store',
+      store,
+      ...flags,
+      name,
+      '--',
+      'sh',
+      '-c',
+      'echo here; exec sleep 600',
+    ])
+    await expect.poll(() => other.stdout).toBe('here\n')
+    const terminal = new PseudoTerminal(`watch --store ${store}`, {}, columns)
+    const lines = () => screenOf(terminal.output, columns, 30)
+    const shown = (line = '') => line.trim().replace(/ {2,}/g, ' ')
+    await expect.poll(() => shown(lines().find((line) => line.includes('RESOURCE')))).toBe(headings)
+    expect(lines().find((line) => line.startsWith('> backup'))).toMatch(/^> backup +mika +(59m \d+s|1h)( |$)/)
+    expect(lines().find((line) => line.includes('reports/'))).toMatch(
+      /^ {2}reports\/2026.* deploy@web.* +(59m \d+s|1h)( |$)/,
+    )
+    terminal.type('q')
+    await terminal.ended
+  })
+
   it('watch inspects and releases the selected lease, and asks before', async () => {
     const terminal = new PseudoTerminal(`watch --store ${store}`)
     await expect.poll(() => terminal.output).toMatch(/> backup +mika/)
     terminal.type('\r')
-    await expect.poll(() => terminal.output).toContain('lease id')
+    await expect.poll(() => terminal.output).toMatch(/unless it is renewed/)
     terminal.type(' r')
     await expect.poll(() => terminal.output).toContain('End the lease of backup, held by mika? y/N')
     terminal.type('n')
@@ -98,7 +132,7 @@ describe('on a terminal', () => {
     const lines = listed.output.trim().split('\r\n')
     expect(lines).toHaveLength(3)
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60)
-    expect(lines[0]).toMatch(/^RESOURCE +HOLDER +HELD FOR +LEFT$/)
+    expect(lines[0]).toMatch(/^RESOURCE +HOLDER +LEFT$/)
     expect(lines[2]).toMatch(/^name:x+… +owner x+… +\S/)
     const watching = new PseudoTerminal(`watch --store ${store}`, { NO_COLOR: '1' }, 60)
     await expect.poll(() => watching.output).toContain('q quit')
@@ -128,6 +162,17 @@ describe('on a terminal', () => {
     expect(coloured.output).toContain(`${ESCAPE}2mRESOURCE`)
     expect(plain.output).toMatch(/^RESOURCE +HOLDER +TOKEN +HELD FOR +LEFT/)
     expect(plain.output).not.toContain(ESCAPE)
+  })
+
+  it('run says who holds the lease while it waits, on a line that it clears', async () => {
+    const terminal = new PseudoTerminal(`run --store ${store} backup -- echo started`)
+    await expect.poll(() => terminal.output).toMatch(/waiting for backup: held by mika for .* left \(\d+ s\)/)
+    holder.signal('SIGTERM')
+    expect(await terminal.ended).toBe(0)
+    expect(screenOf(terminal.output, 120, 30).slice(1, 3)).toEqual([
+      expect.stringMatching(/^holdfast: acquired backup after/),
+      'started',
+    ])
   })
 
   it('run passes the terminal and Ctrl-C to its command', async () => {
@@ -174,7 +219,7 @@ describe('in a pipe', () => {
 
   it('ls prints tabs between fields', async () => {
     const { stdout } = await holdfast(['ls', '--store', store])
-    expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\t\t0\n$/)
+    expect(stdout).toMatch(/^backup\tmika\t\d{16}\t\S+Z\t\S+Z\t\t0\theld\n$/)
   })
 })
 

@@ -61,13 +61,25 @@ export const OUTCOMES: readonly Outcome[] = [
   },
   {
     page: 'docs/client.md',
-    text: 'LockBanner',
-    says: 'the editor lets the user write after Edit, and saves',
+    text: 'DocumentLock roomId',
+    says: 'the component lets the user write after Edit, and saves by itself',
+    look: showsThatItIsSaved,
+  },
+  {
+    page: 'docs/client.md',
+    text: 'DraftNotice state',
+    says: 'its parts do the same',
+    look: showsThatItIsSaved,
+  },
+  {
+    page: 'docs/client.md',
+    text: 'createDraft',
+    says: 'what is typed is saved',
     async look(page) {
-      await page.locator('textarea:not([readonly])').fill('Minutes of the meeting')
       const saved = page.waitForResponse((response) => response.request().method() === 'PUT')
-      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.locator('textarea:not([readonly])').fill('Minutes of the meeting')
       expect((await saved).status()).toBe(200)
+      await page.waitForFunction(() => document.title === 'saved')
     },
   },
   {
@@ -140,4 +152,14 @@ async function namesInDirectory(): Promise<string[]> {
   const names: string[] = []
   for await (const name of (await navigator.storage.getDirectory()).keys()) names.push(name)
   return names
+}
+
+async function showsThatItIsSaved(page: Page): Promise<void> {
+  // It was pressed once before, perhaps before the component had its lock.
+  const edit = page.getByRole('button', { name: 'Edit', exact: true })
+  if (await edit.isVisible()) await edit.click()
+  const saved = page.waitForResponse((response) => response.request().method() === 'PUT')
+  await page.locator('textarea:not([readonly])').fill('Minutes of the meeting')
+  expect((await saved).status()).toBe(200)
+  await page.locator('[data-status="saved"][data-empty="false"]').waitFor()
 }

@@ -3,7 +3,7 @@
  * port gets a free one, and connections to a port of this machine go to where it is served now. The directory
  * `HOLDFAST_DOCS_PORTS` has a file for each such port, with the real port as its text.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Server, Socket } from 'node:net'
 import { join } from 'node:path'
 
@@ -17,7 +17,12 @@ Server.prototype.listen = function (...args) {
   const options = typeof args[0] === 'object' ? args[0] : { port: args[0] }
   const printed = Number(options?.port)
   if (!printed) return listen.apply(this, args)
-  this.once('listening', () => writeFileSync(join(directory, String(printed)), String(this.address().port)))
+  this.once('listening', () => {
+    const file = join(directory, String(printed))
+    // Others read the file as soon as it is there, so it must not be empty for a moment.
+    writeFileSync(`${file}.new`, String(this.address().port))
+    renameSync(`${file}.new`, file)
+  })
   const [, host] = typeof args[0] === 'object' ? [null, options.host] : args
   const callback = args.findLast((arg) => typeof arg === 'function')
   const bound = host === 'localhost' ? '127.0.0.1' : host

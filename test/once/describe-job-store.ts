@@ -33,6 +33,7 @@ const STEPS = fc.array(
         what: fc.constant('acquire'),
         owner: OWNER,
         maxAttempts: fc.constantFrom(undefined, 1, 2),
+        fingerprint: fc.constantFrom(undefined, undefined, 'one', 'two'),
       }),
       weight: 3,
     },
@@ -55,6 +56,7 @@ interface RandomStep {
   readonly what: string
   readonly owner?: string
   readonly maxAttempts?: number | undefined
+  readonly fingerprint?: string | undefined
   readonly grant?: number
   readonly outcome?: Outcome
 }
@@ -67,18 +69,21 @@ async function answersOf(
 ): Promise<unknown> {
   const tokens: number[] = []
   const answers: unknown[] = []
-  await stores[0].add(id)
-  for (const [at, { what, owner = '', maxAttempts, grant = 0, outcome = { result: 0 } }] of steps.entries()) {
+  for (const [at, step] of steps.entries()) {
+    const { what, owner = '', maxAttempts, fingerprint, grant = 0, outcome = { result: 0 } } = step
     const jobs = stores[at % 2] as JobStore
+    const create = fingerprint === undefined ? undefined : { fingerprint, keepMs: LONG_MS }
+    // Half of the jobs are created by a request with `create`.
+    if (at === 0 && !create) await jobs.add(id)
     if (what === 'add') await jobs.add(id)
     else if (what === 'read') answers.push({ ...(await jobs.read(id)), id: undefined })
     else if (what === 'refresh') answers.push((await jobs.refresh(id, owner, LONG_MS)) !== null)
     else if (what === 'release') answers.push(await jobs.release(id, owner))
     else if (what === 'finish')
-      answers.push(await jobs.finish(id, { owner, token: tokens.at(-1 - grant) ?? 1 }, outcome))
+      answers.push(await jobs.finish(id, { owner, token: tokens.at(-1 - grant) ?? 1 }, outcome, LONG_MS))
     else {
-      const answer = await jobs.acquire(id, owner, LONG_MS, { maxAttempts })
-      if (!answer.acquired) answers.push(answer.reason)
+      const answer = await jobs.acquire(id, owner, LONG_MS, { maxAttempts, create })
+      if (!answer.acquired) answers.push([answer.reason, answer.job && { ...answer.job, id: undefined }])
       else {
         if (!tokens.includes(answer.token)) tokens.push(answer.token)
         answers.push([tokens.indexOf(answer.token), answer.attempt])
@@ -158,6 +163,7 @@ export function describeJobStore<H extends JobStoreHarness>(
           expect(await peer.acquire(id, owner, LONG_MS)).toEqual({
             acquired: false,
             reason: 'already_finished',
+            job: await jobs.read(id),
           })
       }
     })
@@ -342,6 +348,84 @@ export function describeJobStore<H extends JobStoreHarness>(
       await expect(jobs.finish('job', holder, 10n as never)).rejects.toEqual(invalid)
       await expect(jobs.read(Object.create(null))).rejects.toEqual(invalid)
       expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', attempts: 0 })
+    })
+
+    test('with create, a missing job is added, and another payload is refused', async ({ jobs, peer }) => {
+      const create = { fingerprint: 'one', keepMs: LONG_MS }
+      const other = { ...create, fingerprint: 'two' }
+      const acquire = (store: JobStore, owner: string, terms = create) =>
+        store.acquire('new', owner, LONG_MS, { create: terms })
+      const answers = await Promise.all([acquire(jobs, 'a'), acquire(peer, 'b'), acquire(peer, 'c')])
+      const [grant, ...others] = answers.filter(({ acquired }) => acquired) as JobGrant[]
+      expect([grant?.attempt, others]).toEqual([1, []])
+      const owner = ['a', 'b', 'c'][answers.indexOf(grant as JobGrant)] as string
+      expect(await acquire(peer, 'd')).toMatchObject({ reason: 'locked' })
+      expect(await acquire(peer, 'd', other)).toEqual({ acquired: false, reason: 'payload_mismatch' })
+      const holder = { owner, token: grant?.token ?? 0 }
+      expect(await jobs.finish('new', holder, { result: [1, 'ü'] }, LONG_MS)).toBe(true)
+      expect(await acquire(peer, 'd', other)).toMatchObject({ reason: 'payload_mismatch' })
+      expect(await acquire(peer, 'd')).toMatchObject({
+        reason: 'already_finished',
+        job: { id: 'new', finished: true, result: [1, 'ü'], error: null, attempts: 1 },
+      })
+    })
+
+    test('with create, a job that was added before is locked whatever its payload', async ({
+      jobs,
+      peer,
+    }) => {
+      const create = { fingerprint: 'one', keepMs: Infinity }
+      expect(await jobs.acquire('job', 'a', LONG_MS, { create })).toMatchObject({ acquired: true })
+      const other = { ...create, fingerprint: 'two' }
+      expect(await peer.acquire('job', 'b', LONG_MS, { create: other })).toMatchObject({
+        reason: 'payload_mismatch',
+      })
+    })
+
+    test('a job begins anew when its result is no longer kept, and a sweep deletes it', async (harness) => {
+      const { jobs, peer } = harness
+      const create = { fingerprint: 'one', keepMs: ttl }
+      const finishAs = async (id: string, keepMs: number) => {
+        const grant = await jobs.acquire(id, 'a', LONG_MS, { create: { ...create, keepMs } })
+        if (!grant.acquired) throw new Error(grant.reason)
+        expect(await jobs.finish(id, { owner: 'a', token: grant.token }, { result: id }, keepMs)).toBe(true)
+        return grant.token
+      }
+      const token = await finishAs('short', ttl)
+      await finishAs('long', LONG_MS)
+      await finishAs('forever', Infinity)
+      await jobs.acquire('locked', 'a', LONG_MS, { create })
+      await pass(harness, ttl + 20)
+      const again = { create: { ...create, fingerprint: 'two' } }
+      const second = (await peer.acquire('short', 'b', ttl, again)) as JobGrant
+      expect(second).toMatchObject({ acquired: true, attempt: 1 })
+      expect(second.token).toBeGreaterThan(token)
+      expect(await peer.read('short')).toMatchObject({ finished: false, result: null, error: null })
+      expect(await peer.finish('short', { owner: 'b', token: second.token }, { result: 2 }, ttl)).toBe(true)
+      await pass(harness, ttl + 20)
+      await jobs.sweep?.(10)
+      expect(await peer.read('short')).toBe(null)
+      expect(await peer.read('long')).toMatchObject({ result: 'long' })
+      expect(await peer.read('forever')).toMatchObject({ result: 'forever' })
+      expect(await jobs.refresh('locked', 'a', LONG_MS)).not.toBe(null)
+      expect(await peer.read('job')).toMatchObject({ status: 'PENDING' })
+    })
+
+    test('of ten callers at once, one runs the work, and all get its result', async ({ jobs, peer }) => {
+      await using first = createOnce(jobs)
+      await using second = createOnce(peer)
+      let runs = 0
+      const work = async () => ({ run: ++runs })
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, n) =>
+          (n % 2 ? first : second).result('shared', work, { payload: { n: 1 }, wait: '1m' }),
+        ),
+      )
+      expect(results.map(({ result }) => result)).toEqual(Array(10).fill({ run: 1 }))
+      expect(results.filter(({ ran }) => ran)).toHaveLength(1)
+      await expect(second.result('shared', work, { payload: { n: 2 } })).rejects.toMatchObject({
+        code: 'payload-mismatch',
+      })
     })
 
     test('random requests are answered as in memory', async ({ jobs, peer }) => {

@@ -17,6 +17,7 @@ const once = createOnce(jobs, { worker: name })
 
 const handle = createTaskHandler(once, {
   work,
+  authorize: 'everyone',
   ttl: Number(ttl),
   retryAfter: 0,
   onError: (error, id) => report({ type: 'rejected', id, code: String((error as { code?: string }).code) }),

@@ -5,6 +5,8 @@ import { root } from '../../scripts/run-tool.ts'
 interface Manifest {
   readonly files: readonly string[]
   readonly bin: { readonly holdfast: string }
+  /** Modules that a bundler for pages replaces, and those that it takes instead. */
+  readonly browser: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | Entry>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>

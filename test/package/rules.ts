@@ -13,7 +13,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   guard: ['base', 'clients', 'core'],
   locks: ['base', 'core'],
   'worker-clock': ['base'],
-  project: ['base', 'core', 'worker-clock', 'stores/web', 'stores/browser'],
+  project: ['base', 'clients/browser-errors', 'core', 'worker-clock', 'stores/web', 'stores/browser'],
   autosave: ['base', 'core', 'worker-clock', 'project'],
   sync: ['base', 'core'],
   once: ['base', 'clients', 'core'],
@@ -25,12 +25,16 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'configuration',
     'core',
     'protocol',
+    'stores/etcd',
     'stores/local',
+    'stores/mysql',
     'stores/nats',
     'stores/postgres',
+    'stores/redis',
+    'stores/sqlite',
   ],
   client: ['base', 'core', 'worker-clock', 'protocol', 'stores/local'],
-  telemetry: ['base', 'configuration', 'core'],
+  telemetry: ['base', 'configuration', 'core', 'stores/file'],
   react: ['base', 'core', 'project', 'autosave', 'sync', 'client'],
   testing: ['base', 'core', 'sync'],
 }
@@ -39,13 +43,13 @@ const TOP = 'cli'
 
 /** Files that other parts may import. Every file of `base`, `clients` and `configuration` is one. */
 const DOORS =
-  /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/retry-policy|protocol\/(names|pusher)|stores\/local\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/node\/index|client\/http-store|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+  /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/retry-policy|protocol\/(names|pusher)|stores\/(local|browser)\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/parts|server\/node\/index|client\/(http-store|draft\/differences)|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED =
   /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|testing\/node\/|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
 /** Entries of their own, because whoever imports them needs Node. */
 const NODE_ENTRIES = /^src\/(server|testing)\/node\//
 const BROWSER_ALLOWED =
-  /^src\/(stores\/web|worker-clock|project|autosave|sync|client|react|telemetry\/[\w-]*-browser)[./]/
+  /^src\/(stores\/(web|browser)|worker-clock|project|autosave|sync|client|react|(base|telemetry)\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
 /** Only the clock may use these, so that a simulation can own time and chance. */
 const TIME_AND_CHANCE = [

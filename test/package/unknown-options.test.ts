@@ -25,7 +25,10 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'stores/nats/index': ['natsStore(nats, _)'],
   'stores/web/index': ['webStore(_)', 'webLockStore(_)', 'directoryStore(work, _)'],
   'client/http-store': ["httpStore('http://localhost', _)"],
-  'client/index': ["createDocumentLock({ ..._, roomId: 'a', url: 'http://localhost' })"],
+  'client/index': [
+    "createDocumentLock({ ..._, roomId: 'a', url: 'http://localhost' })",
+    "createDraft(createDocumentLock({ roomId: 'a', url: 'http://localhost' }), _)",
+  ],
   'locks/index': ['createLockManager(store, _)'],
   'guard/index': [
     'guardTable(_)',

@@ -2,15 +2,20 @@ import { fileURLToPath } from 'node:url'
 import type { LeaseStore } from '../../src/core/index.ts'
 import type { OpenedStore } from '../../src/testing/node/index.ts'
 
+export interface OpenedWithClient extends OpenedStore {
+  /** Closes only the client. Absent: the store has none. */
+  closeClient?(): Promise<void>
+}
+
 /** A store by its URL. Only the store that is asked for is loaded, with its client. */
-export async function openStore(address: string): Promise<OpenedStore> {
+export async function openStore(address: string): Promise<OpenedWithClient> {
   const { protocol } = new URL(address)
   const open = OPENERS[protocol]
   if (!open) throw new Error(`no store for ${protocol}; there are ${Object.keys(OPENERS).join(', ')}`)
   return open(address)
 }
 
-const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedStore>>> = {
+const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedWithClient>>> = {
   'sqlite:': async (address) => {
     const { sqliteStore } = await import('../../src/stores/sqlite/index.ts')
     return withoutClient(sqliteStore(new URL(address).pathname))
@@ -39,7 +44,10 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedStore>
   'postgres:': async (address) => {
     const { default: pg } = await import('pg')
     const { postgresStore } = await import('../../src/stores/postgres/index.ts')
-    const pool = new pg.Pool({ connectionString: address, max: 4 })
+    const url = new URL(address)
+    const allowExitOnIdle = url.searchParams.has('allowExitOnIdle')
+    url.searchParams.delete('allowExitOnIdle')
+    const pool = new pg.Pool({ connectionString: url.href, max: 4, allowExitOnIdle })
     pool.on('error', ignore)
     return withClient(postgresStore(pool), () => pool.end())
   },
@@ -76,9 +84,10 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedStore>
   },
 }
 
-function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenedStore {
+function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenedWithClient {
   return {
     store,
+    closeClient,
     async close() {
       await store.close()
       await closeClient()

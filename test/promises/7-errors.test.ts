@@ -35,16 +35,27 @@ describe('promise 7, errors', () => {
       [{ ttl: '30 sec' as never }, /^ttl: .* got "30 sec"$/],
       [{ ttl: 10n as never }, /^ttl: .* got 10n$/],
       [{ ttl: Symbol('x') as never }, /^ttl: .* got Symbol\(x\)$/],
-      [{ owner: Object.create(null) }, /^owner: expected a non-empty string, got an object$/],
+      [
+        { owner: Object.create(null) },
+        /^owner: expected 1 to 512 bytes of UTF-8 without NUL, got an object$/,
+      ],
       [{ ttl: Infinity }, /^ttl: /],
       [{ heartbeat: 30_000 }, /^heartbeat: expected .* from 1 to 27000, .* got 30000$/],
       [{ heartbeat: 0 }, /^heartbeat: /],
       [{ wait: -1 }, /^wait: .* got -1$/],
       [{ wait: Number.NaN }, /^wait: /],
-      [{ owner: '' }, /^owner: expected a non-empty string, got ""$/],
+      [{ owner: '' }, /^owner: expected 1 to 512 bytes of UTF-8 without NUL, got ""$/],
       [{ metadata: [] as never }, /^metadata: expected a JSON object of at most 4096 bytes, got an array$/],
       [{ metadata: { long: 'x'.repeat(5000) } }, /^metadata: /],
       [{ metadata: { big: 1n } as never }, /^metadata: /],
+      [
+        { metadata: { ratio: Number.NaN } },
+        /^metadata: expected a JSON object of at most 4096 bytes, got ratio: NaN$/,
+      ],
+      [{ metadata: { a: [new Set([1])] } as never }, /^metadata: .* got 0: a Set$/],
+      [{ owner: 'x'.repeat(513) }, /^owner: /],
+      [{ owner: 'a\0b' }, /^owner: /],
+      [{ owner: '\ud800' }, /^owner: /],
       [{ retry: 5 as never }, /^retry: /],
       [{ signal: 'x' as never }, /^signal: expected an AbortSignal, got "x"$/],
     ]
@@ -62,7 +73,7 @@ describe('promise 7, errors', () => {
     )
     expect(() => createLeases(undefined as never)).toThrow(/^store: /)
     await expect(leases.withLease('r', {} as never)).rejects.toThrow(
-      /^work: expected a function, got an object$/,
+      /^work: expected a function, got an object; the options come last$/,
     )
     expect(() => leases.subscribe(null as never)).toThrow(/^listener: /)
     await expect(leases.list({ limit: 0 })).rejects.toThrow(/^limit: /)
@@ -91,5 +102,16 @@ describe('promise 7, errors', () => {
     expect(decomposed.resource).toBe('\u00e9')
     expect(await leases.tryAcquire('\u00e9')).toBeNull()
     await leases.acquire('x'.repeat(512))
+  })
+
+  it('takes prefixes in any form of Unicode, as it takes names', async () => {
+    const { leases } = setUp()
+    await using lease = await leases.acquire('cafe\u0301:1')
+    for (const prefix of ['cafe\u0301', 'caf\u00e9'])
+      expect(await leases.list({ prefix })).toMatchObject({ leases: [{ resource: lease.resource }] })
+    const seen: unknown[] = []
+    await using _ = await leases.watch({ prefix: 'cafe\u0301' }, ({ lease }) => seen.push(lease?.resource))
+    await leases.acquire('cafe\u0301:2')
+    expect(seen).toEqual(['caf\u00e9:2'])
   })
 })

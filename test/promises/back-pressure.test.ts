@@ -187,3 +187,26 @@ describe('a renewal or release that waits in this process', () => {
     expect(lease.held).toBe(true)
   })
 })
+
+it('a renewal that waits in the process is not sent a second time, and counts from when it is sent', async () => {
+  const clock = new FakeClock()
+  const memory = memoryStore({ clock })
+  const sending: (() => void)[] = []
+  const store: LeaseStore = {
+    ...memory,
+    async renew(ask, call) {
+      call?.queued?.(true)
+      await new Promise<void>((resolve) => sending.push(resolve))
+      call?.queued?.(false)
+      return memory.renew(ask)
+    },
+  }
+  const lease = await createLeases(store, { clock }).acquire('a', { ttl: 30_000 })
+  await clock.advance(25_000)
+  expect(sending).toHaveLength(1)
+  sending[0]?.()
+  await clock.advance(29_000)
+  expect(lease.held).toBe(true)
+  await clock.advance(1000)
+  expect(lease.held).toBe(false)
+})

@@ -25,9 +25,9 @@ describe('a manager', () => {
     await another().acquire('job:1')
     await leases.acquire('job:2')
     await leases.acquire('other')
-    const names = (records: readonly { resource: string }[]) => records.map(({ resource }) => resource)
-    expect(names(await leases.list({ prefix: 'job:' }))).toEqual(['job:1', 'job:2'])
-    expect(names(await leases.list({ limit: 1 }))).toEqual(['job:1'])
+    const { leases: jobs, next } = await leases.list({ prefix: 'job:' })
+    expect(jobs.map(({ resource }) => resource)).toEqual(['job:1', 'job:2'])
+    expect(next).toBeUndefined()
     expect(await leases.inspect('none')).toBeNull()
     expect(await leases.inspect('job:2')).toMatchObject({ owner: 'me', state: 'held' })
   })
@@ -36,14 +36,30 @@ describe('a manager', () => {
     const { leases, store } = setUp()
     for (const name of ['a', 'b', 'c']) await leases.acquire(name)
     const paged = createLeases({ ...store, list: (query) => store.list({ ...query, limit: 1 }) })
-    expect((await paged.list()).map(({ resource }) => resource)).toEqual(['a', 'b', 'c'])
+    const page = await paged.list()
+    expect(page.leases.map(({ resource }) => resource)).toEqual(['a', 'b', 'c'])
+    expect(page.next).toBeUndefined()
   })
 
-  it('lists a hundred unless told otherwise', async () => {
+  it('lists a hundred unless told otherwise, and says where the next page begins', async () => {
     const { store, leases } = setUp()
-    for (let n = 0; n < 101; n++)
+    for (let n = 0; n < 250; n++)
       await store.acquire({ resource: `r${n}`, id: `${n}`, owner: 'x', ttl: 30_000 })
-    expect(await leases.list()).toHaveLength(100)
+    const found: string[] = []
+    const sizes: number[] = []
+    let after: string | undefined
+    do {
+      const page = await leases.list({ after })
+      found.push(...page.leases.map(({ resource }) => resource))
+      sizes.push(page.leases.length)
+      after = page.next
+    } while (after)
+    expect(sizes).toEqual([100, 100, 50])
+    expect(new Set(found).size).toBe(250)
+    const most = await leases.list({ limit: 240 })
+    expect(most.leases).toHaveLength(240)
+    expect((await leases.list({ after: most.next })).leases).toHaveLength(10)
+    await expect(leases.list({ after: 5 as never })).rejects.toThrow(/^after: expected a string, got 5/)
   })
 
   it('is owned by host:pid unless told otherwise', async () => {

@@ -1,4 +1,4 @@
-import { createLeases, type LeaseEvent, type LeaseStore } from '../../src/core/index.ts'
+import { createLeases, type LeaseEvent, type LeaseStore, type LeasesOptions } from '../../src/core/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { chaosStore, FakeClock } from '../../src/testing/index.ts'
 
@@ -32,6 +32,6 @@ export function setUp({ queue = true, push = true, quietLoss = false }: SetUp = 
     leases,
     events,
     asks: () => asked,
-    another: () => createLeases(memory, { clock }),
+    another: (options: LeasesOptions = {}) => createLeases(memory, { clock, ...options }),
   }
 }

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
-import { createLeases } from '../../src/core/index.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { createLeases, LeaseError } from '../../src/core/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { settled } from '../../src/testing/fake-clock.ts'
 import { setUp } from './set-up.ts'
 
 describe('several leases at once', () => {
@@ -24,6 +25,28 @@ describe('several leases at once', () => {
       expect(group.held).toBe(true)
     },
   )
+
+  it.each(['a', 'b'])('are all released before the release of one that fails rejects: %s', async (broken) => {
+    const memory = memoryStore()
+    const slow = Promise.withResolvers<void>()
+    const leases = createLeases({
+      ...memory,
+      async release(by) {
+        if (by.resource === broken) throw new LeaseError('store-failed', 'broken')
+        await slow.promise
+        return memory.release(by)
+      },
+    })
+    const group = await leases.acquireAll(['a', 'b'])
+    const ended = vi.fn()
+    const releasing = group.release().catch(ended)
+    await settled()
+    expect(ended).not.toHaveBeenCalled()
+    slow.resolve()
+    await releasing
+    expect(ended.mock.calls).toMatchObject([[{ message: 'broken' }]])
+    expect((await memory.read(['a', 'b'])).flat().map(({ resource }) => resource)).toEqual([broken])
+  })
 
   it('never make two callers wait for each other', async () => {
     const { clock, leases, another } = setUp()

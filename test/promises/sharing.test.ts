@@ -3,6 +3,18 @@ import { createLeases } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('shared leases', () => {
+  it("`mode: 'shared'` is a reader, as `share: Infinity` is", async () => {
+    const { leases, another } = setUp()
+    const reader = await leases.acquire('r', { mode: 'shared' })
+    expect(reader.share).toBe(Infinity)
+    expect(await another().tryAcquire('r', { share: Infinity })).toMatchObject({ held: true })
+    expect(await leases.tryAcquire('r', { mode: 'exclusive' })).toBeNull()
+    const both = leases.acquire('r', { mode: 'shared', share: 5 })
+    await expect(both).rejects.toThrow(/^mode: expected no mode beside share/)
+    const unknown = leases.acquire('r', { mode: 'read' as never })
+    await expect(unknown).rejects.toThrow(/^mode: expected "exclusive" or "shared", got "read"/)
+  })
+
   it('are as many as their share allows', async () => {
     const { leases, another } = setUp()
     const held = [await leases.acquire('r', { share: 2 }), await another().acquire('r', { share: 2 })]
@@ -71,7 +83,7 @@ describe('a resource that is kept', () => {
     await leases.withLease('job', async () => {}, { atLeast: '5m' })
     await expect(leases.acquire('job', { wait: 0 })).rejects.toMatchObject({
       code: 'lease-held',
-      message: 'job is kept for 300000 ms after its last lease',
+      message: 'job is kept for another 300000 ms by its last lease (atLeast or lockDelay)',
     })
     const acquiring = leases.acquire('job', { wait: '10m' })
     await clock.advance(299_000)
@@ -100,9 +112,61 @@ describe('a resource that is kept', () => {
     await clock.advance(5000)
     expect(events.find(({ type }) => type === 'waiting')).toMatchObject({ holder: null, keptFor: 50_000 })
     const error = await failing
-    expect(error).toMatchObject({ code: 'lease-held', message: expect.stringContaining('kept for') })
-    expect(error.keptFor).toBeLessThanOrEqual(50_000)
+    expect(error).toMatchObject({ code: 'lease-held', keptFor: 45_000 })
+    expect(error.message).toContain('kept for another 45000 ms')
     expect(error.holder).toBeUndefined()
+  })
+
+  it('is shown as kept, with its last owner and the time left, and has no holder', async () => {
+    const { clock, leases, another } = setUp()
+    const worker = another({ owner: 'worker' })
+    await worker.withLease('job', async () => {}, { atLeast: '5m', metadata: { host: 'a' } })
+    await clock.advance(60_000)
+    const shown = {
+      resource: 'job',
+      owner: 'worker',
+      state: 'kept',
+      remaining: 240_000,
+      metadata: { host: 'a' },
+    }
+    expect(await leases.inspect('job')).toMatchObject(shown)
+    expect(await leases.holders('job')).toMatchObject([shown])
+    expect(await leases.list({ prefix: 'jo' })).toMatchObject({ leases: [shown] })
+    await clock.advance(240_000)
+    expect(await leases.inspect('job')).toBeNull()
+  })
+
+  it('is inspected by its live lease, though an older one keeps a permit', async () => {
+    const { leases, another } = setUp()
+    const permit = { share: 2, atLeast: 300_000 }
+    await another({ owner: 'first' }).withLease('pool', async () => {}, permit)
+    await another({ owner: 'second' }).acquire('pool', permit)
+    expect(await leases.inspect('pool')).toMatchObject({ owner: 'second', state: 'held' })
+    expect(await leases.holders('pool')).toMatchObject([
+      { owner: 'first', state: 'kept' },
+      { owner: 'second', state: 'held' },
+    ])
+  })
+
+  it('is freed by force with its token, once', async () => {
+    const { leases, another } = setUp()
+    await another().withLease('job', async () => {}, { atLeast: '5m' })
+    const { token = 0 } = (await leases.inspect('job')) ?? {}
+    expect(await leases.release('job', { token })).toBe(true)
+    expect(await leases.release('job', { token })).toBe(false)
+    expect(await leases.inspect('job')).toBeNull()
+  })
+
+  it('is no holder to a store without a queue, but the time that is left', async () => {
+    const { clock, store } = setUp()
+    const leases = createLeases({ ...store, supports: { ...store.supports, queue: false } }, { clock })
+    await leases.withLease('job', async () => {}, { atLeast: '5m' })
+    const waiting = leases.acquire('job', { wait: '10m' })
+    await clock.advance(1000)
+    const error = await leases.acquire('job', { wait: 0 }).catch((cause) => cause)
+    expect(error).toMatchObject({ code: 'lease-held', keptFor: 299_000 })
+    await clock.advance(300_000)
+    await waiting
   })
 
   it('stays taken for `lockDelay` after an expiry', async () => {

@@ -90,6 +90,36 @@ describe('a lease that is handed over', () => {
     await expect(lease.renew()).rejects.toMatchObject({ code: 'lease-lost' })
   })
 
+  it('has one ticket, however often it is detached at once', async () => {
+    const { store, leases } = setUp()
+    const lease = await leases.acquire('r')
+    const outcomes = await Promise.allSettled([lease.detach(), lease.detach()])
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled', value: { token: lease.token } },
+      { status: 'rejected', reason: { code: 'lease-lost' } },
+    ])
+    const [[live] = []] = await store.read(['r'])
+    expect(live?.token).toBe(lease.token)
+  })
+
+  it('has no ticket if it is released while it is detached', async () => {
+    const { store, leases } = setUp()
+    const lease = await leases.acquire('r')
+    const detaching = lease.detach()
+    const released = lease.release()
+    await expect(detaching).rejects.toMatchObject({ code: 'lease-lost' })
+    await released
+    expect(await store.read(['r'])).toEqual([[]])
+  })
+
+  it('keeps its TTL if the adopter names none, also as undefined', async () => {
+    const { clock, store, leases, another } = setUp()
+    const ticket = await (await another().acquire('r', { ttl: 60_000 })).detach()
+    await clock.advance(50_000)
+    await leases.adopt(ticket, { ttl: undefined })
+    expect(await store.read(['r'])).toMatchObject([[{ remaining: 60_000 }]])
+  })
+
   it('is not lost with another lease of the same ticket: the ticket of another token is refused', async () => {
     const { leases, another } = setUp()
     const ticket = await (await another().acquire('r')).detach()

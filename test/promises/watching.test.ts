@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   createLeases,
+  type Grant,
   type LeasePage,
   type LeaseStore,
   type StoreEvent,
@@ -54,6 +55,45 @@ async function watching({ prefix = '' } = {}) {
     ends: () => ended,
   }
 }
+
+describe('a watch of kept resources', () => {
+  const kept = { resource: 'job', id: 'mine', owner: 'mine', ttl: HOUR, atLeast: 5000 }
+
+  it('reports that a resource is kept and freed, when its time is over or by force', async () => {
+    const { clock, store, watch, seen } = await watching()
+    await using shown = await watch()
+    const take = async () => {
+      const { lease } = (await store.acquire(kept)) as Grant
+      await store.release({ resource: 'job', id: 'mine' })
+      await clock.advance(1000)
+      return lease
+    }
+    await take()
+    expect(shown.live).toMatchObject([{ state: 'kept', owner: 'mine', remaining: expect.closeTo(4000, 3) }])
+    expect(seen).toEqual(['granted mine', 'released mine', 'kept mine'])
+    await clock.advance(5000)
+    expect([seen.slice(3), shown.live]).toEqual([['freed mine'], []])
+    const { token } = await take()
+    await store.release({ resource: 'job', token })
+    await clock.advance(2000)
+    expect([seen.slice(4), shown.live]).toEqual([
+      ['granted mine', 'released mine', 'kept mine', 'freed mine'],
+      [],
+    ])
+  })
+
+  it('finds a resource that is kept already, and the end of a lease that a push missed', async () => {
+    const { clock, store, watch, seen, faults } = await watching()
+    await store.acquire({ ...kept, lockDelay: 5000, ttl: 1000, atLeast: 0 })
+    await using shown = await watch()
+    faults.isSilent = true
+    await clock.advance(2500)
+    expect(seen).toEqual(['expired mine', 'kept mine'])
+    expect(shown.live).toMatchObject([{ state: 'kept', remaining: expect.closeTo(3500, 3) }])
+    await using second = await watch()
+    expect(second.live).toMatchObject([{ state: 'kept', remaining: expect.closeTo(3500, 3) }])
+  })
+})
 
 const owners = (leases: readonly { readonly owner: string }[]) => leases.map(({ owner }) => owner).toSorted()
 

@@ -2,6 +2,86 @@ import { describe, expect, it } from 'vitest'
 import { aborted } from '../aborted.ts'
 import { setUp } from './set-up.ts'
 
+describe('withLease with several names', () => {
+  it('holds all of them while the work runs, and releases all of them afterwards', async () => {
+    const { leases, store } = setUp()
+    const tokens = await leases.withLease(['b', 'a'], async (group) => {
+      expect(group.held).toBe(true)
+      expect((await store.read(['a', 'b'])).flat()).toHaveLength(2)
+      return group.leases.map(({ resource, token }) => [resource, token])
+    })
+    expect(tokens.map(([resource]) => resource)).toEqual(['b', 'a'])
+    expect((await store.read(['a', 'b'])).flat()).toEqual([])
+  })
+
+  it('rejects with lease-lost if one of them is lost, and tells the work', async () => {
+    const { leases, store } = setUp()
+    const working = leases.withLease(['a', 'b'], async ({ leases }, signal) => {
+      await store.release({ resource: 'b', token: Number(leases[1]?.token) })
+      await aborted(signal)
+      throw new Error('stopped')
+    })
+    await expect(working).rejects.toMatchObject({
+      code: 'lease-lost',
+      resource: 'b',
+      cause: { message: 'stopped' },
+    })
+    expect((await store.read(['a', 'b'])).flat()).toEqual([])
+  })
+})
+
+describe('tryWithLease', () => {
+  it('runs the work if the lease is free, and says who holds it if not', async () => {
+    const { leases, store, another } = setUp()
+    expect(await leases.tryWithLease('r', async ({ held }) => held)).toEqual({ ran: true, result: true })
+    expect(await store.read(['r'])).toEqual([[]])
+    const held = await another().acquire('r', { owner: 'Mika' })
+    const tried = await leases.tryWithLease('r', () => 'never')
+    expect(tried).toMatchObject({ ran: false, holder: { owner: 'Mika', token: held.token } })
+  })
+
+  it('rejects if the work throws, also if another lease was held', async () => {
+    const { leases, another } = setUp()
+    await another().acquire('other')
+    const working = leases.tryWithLease('r', () => leases.acquire('other', { wait: 0 }))
+    await expect(working).rejects.toMatchObject({ code: 'lease-held', resource: 'other' })
+    await expect(leases.tryWithLease('r', () => {}, { wait: 5 } as never)).rejects.toThrow(
+      /`wait`: unknown option/,
+    )
+    await expect(leases.tryWithLease('r', 5 as never)).rejects.toThrow(/^work: expected a function, got 5/)
+  })
+})
+
+describe('onLost', () => {
+  it('calls the listener once when the lease is lost, and at once if it was lost before', async () => {
+    const { clock, leases, store } = setUp()
+    const lease = await leases.acquire('r', { ttl: 3000 })
+    const heard: string[] = []
+    lease.onLost(() => {
+      throw new Error('the problem of this listener')
+    })
+    lease.onLost(({ code }) => heard.push(code))
+    const end = lease.onLost(() => heard.push('ended'))
+    end()
+    await store.release({ resource: 'r', token: lease.token })
+    await clock.advance(3000)
+    expect(heard).toEqual(['lease-lost'])
+    lease.onLost(({ resource }) => heard.push(`again ${resource}`))
+    expect(heard).toEqual(['lease-lost', 'again r'])
+    expect(() => lease.onLost(5 as never)).toThrow(/^listener: expected a function, got 5/)
+  })
+
+  it('does not call it after a release', async () => {
+    const { clock, leases } = setUp()
+    const lease = await leases.acquire('r')
+    const heard: unknown[] = []
+    lease.onLost((error) => heard.push(error))
+    await lease.release()
+    await clock.advance(60_000)
+    expect(heard).toEqual([])
+  })
+})
+
 describe('withLease and await using', () => {
   it('releases when the work is done, and when it throws', async () => {
     const { leases, store } = setUp()

@@ -114,12 +114,14 @@ const GRANT = fc.record({
   holder: fc.constantFrom('a', 'a', 'a', 'b'),
 })
 const REVISION = fc.constantFrom('any', 'none', 'first', 'latest', 'future')
+const SEQUENCE = fc.constantFrom(undefined, 0, 1, 2, 3, Number.MAX_SAFE_INTEGER)
 const STEPS = fc.array(
   fc.oneof(
     fc.record({ what: fc.constant('fence'), grant: GRANT }),
     fc.record({ what: fc.constant('read') }),
-    fc.record({ what: fc.constant('save'), grant: GRANT, revision: REVISION }),
-    fc.record({ what: fc.constant('remove'), grant: fc.option(GRANT, { freq: 1 }), revision: REVISION }),
+    fc.record({ what: fc.constant('save'), grant: GRANT, revision: REVISION, sequence: SEQUENCE }),
+    fc.record({ what: fc.constant('remove'), grant: GRANT, revision: REVISION, sequence: SEQUENCE }),
+    fc.record({ what: fc.constant('remove'), grant: fc.constant(null), revision: REVISION }),
   ),
   { minLength: 20, maxLength: 20 },
 )
@@ -128,11 +130,11 @@ const STEPS = fc.array(
 async function answersOf(
   store: DocumentStore,
   room: string,
-  steps: readonly { what: string; grant?: Grant | null; revision?: string }[],
+  steps: readonly { what: string; grant?: Grant | null; revision?: string; sequence?: number | undefined }[],
 ): Promise<unknown> {
   const revisions: number[] = []
   const answers: unknown[] = []
-  for (const { what, grant, revision: wanted } of steps) {
+  for (const { what, grant, revision: wanted, sequence } of steps) {
     const [first = 0, latest = 0] = [revisions[0], revisions.at(-1)]
     const expected = { none: 0, first, latest, future: latest + 10 ** 6 }[String(wanted)]
     const by = { token: NOON + Number(grant?.token), holder: String(grant?.holder) }
@@ -143,9 +145,10 @@ async function answersOf(
     } else {
       const answer =
         what === 'save'
-          ? await store.save(room, by, `content ${revisions.length}`, expected)
-          : await store.remove(room, grant ? by : null, expected)
-      if ('saved' in answer && answer.saved) revisions.push(answer.revision)
+          ? await store.save(room, by, `content ${revisions.length}`, expected, sequence)
+          : await store.remove(room, grant ? by : null, expected, sequence)
+      if ('saved' in answer && answer.saved && !revisions.includes(answer.revision))
+        revisions.push(answer.revision)
       const revision = 'revision' in answer ? revisions.indexOf(answer.revision) + 1 : undefined
       answers.push({ ...answer, savedAt: undefined, revision })
     }
@@ -226,6 +229,77 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     expect(await store.remove('never locked', null)).toEqual({ removed: true })
   })
 
+  it('are not replaced by an older save of the same grant, and a repeated save is answered as before', async () => {
+    const open = create()
+    const [one, other] = [open(), open()]
+    const holder = grant(1, 'a')
+    await one.fence('room', holder)
+    const first = await one.save('room', holder, 'one', 0, 7)
+    expect(await other.save('room', holder, 'again', 0, 7)).toEqual(first)
+    expect(await one.read('room')).toMatchObject({ content: 'one' })
+    expect(await other.save('room', holder, 'two', undefined, 9)).toMatchObject({ saved: true })
+    for (const sequence of [7, 8])
+      expect(await one.save('room', holder, 'held back', undefined, sequence)).toEqual({
+        saved: false,
+        sequence: 9,
+      })
+    expect(await one.save('room', holder, 'without')).toMatchObject({ saved: true })
+    expect(await one.save('room', holder, 'held back', undefined, 8)).toEqual({ saved: false, sequence: 9 })
+    expect(await other.read('room')).toMatchObject({ content: 'without' })
+
+    await one.remove('room', holder)
+    expect(await one.save('room', holder, 'held back', undefined, 8)).toEqual({ saved: false, sequence: 9 })
+    expect(await one.read('room')).toBeNull()
+
+    await other.fence('room', grant(2, 'a'))
+    expect(await one.save('room', holder, 'late', undefined, 10)).toEqual({
+      saved: false,
+      fence: grant(2, 'a').token,
+    })
+    expect(await one.save('room', grant(2, 'a'), 'next turn', undefined, 1)).toMatchObject({ saved: true })
+  })
+
+  it('are not removed by a late removal of the same grant, and a late save does not bring them back', async () => {
+    const open = create()
+    const [one, other] = [open(), open()]
+    const holder = grant(1, 'a')
+    await one.fence('room', holder)
+    await one.save('room', holder, 'one', undefined, 1)
+    await other.save('room', holder, 'three', undefined, 3)
+    for (const sequence of [2, 3])
+      expect(await one.remove('room', holder, undefined, sequence)).toEqual({ removed: false, sequence: 3 })
+    expect(await other.read('room')).toMatchObject({ content: 'three' })
+
+    expect(await other.remove('room', holder, undefined, 6)).toEqual({ removed: true })
+    for (const sequence of [5, 6])
+      expect(await one.save('room', holder, 'late', undefined, sequence)).toEqual({
+        saved: false,
+        sequence: 6,
+      })
+    expect(await one.read('room')).toBeNull()
+    expect(await one.remove('room', holder, undefined, 4)).toEqual({ removed: true })
+    expect(await one.save('room', holder, 'late', undefined, 5)).toEqual({ saved: false, sequence: 6 })
+
+    await one.save('room', holder, 'seven', undefined, 7)
+    expect(await other.remove('room', holder, undefined, 6)).toEqual({ removed: false, sequence: 7 })
+    await one.remove('room', null)
+    expect(await other.remove('room', holder, undefined, 9)).toEqual({ removed: true })
+    expect(await one.save('room', holder, 'late', undefined, 8)).toEqual({ saved: false, sequence: 9 })
+    expect(await one.read('room')).toBeNull()
+  })
+
+  it('are the newest ones after saves that arrive in any order at once', async () => {
+    const open = create()
+    const nodes = [open(), open(), open()]
+    const holder = grant(1, 'a')
+    await nodes[0]?.fence('room', holder)
+    const sequences = [3, 1, 5, 2, 4]
+    await Promise.all(
+      sequences.map((sequence, n) => nodes[n % 3]?.save('room', holder, sequence, undefined, sequence)),
+    )
+    expect(await nodes[0]?.read('room')).toMatchObject({ content: 5 })
+  })
+
   it('are answered as in memory, whatever is asked in which order', async () => {
     const store = create()()
     let runs = 0
@@ -248,7 +322,10 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     await store.fence('kept', old)
     await store.fence('recent', grant(1, 'a'))
     await store.save('kept', old, 'text')
+    await store.fence('removed', old)
+    await store.remove('removed', old, undefined, 2)
     await store.sweep()
+    expect(await store.save('removed', old, 'late', undefined, 1)).toEqual({ saved: false, sequence: 2 })
     // On NATS and etcd the age of a fence is counted from the first sweep on.
     if (backend !== 'NATS' && backend !== 'etcd')
       expect(await store.save('empty', old, '')).toEqual({ saved: false, fence: null })
@@ -286,6 +363,75 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     expect(saved.every((saving) => saving.saved)).toBe(true)
     const read = await Promise.all(rooms.map((room) => store.read(room)))
     expect(read.map((document) => document?.content)).toEqual(rooms)
+  })
+})
+
+describe('contents that an earlier version has stored', () => {
+  const OLD_ROOM = { fence: grant(1, 'a').token, holder: 'a', revision: 3 }
+  const OLD_PART = { id: 'old', parts: 1, token: grant(1, 'a').token, savedAt: 1 }
+  const oldRecord = JSON.stringify({ ...OLD_ROOM, saved: OLD_PART })
+  const stored: [string, (name: string) => Promise<DocumentStore>][] = [
+    [
+      'MySQL',
+      async (name) => {
+        await mysql.query(`create table ${name} (room varbinary(767) not null primary key, fence bigint not null,
+          holder varbinary(1024) not null, content longblob, token bigint, saved_at bigint, key (fence))`)
+        const { token } = grant(1, 'a')
+        await mysql.query(`insert into ${name} values ('room', ${token}, 'a', '"old"', ${token}, 1)`)
+        return mysqlDocuments(mysql, { table: name })
+      },
+    ],
+    [
+      'NATS',
+      async (bucket) => {
+        const kv = await new Kvm(nats).create(bucket)
+        await kv.put('part.room.old.0', '"old"')
+        await kv.put('room.room', oldRecord)
+        return natsDocuments(nats, { bucket })
+      },
+    ],
+    [
+      'etcd',
+      async (prefix) => {
+        await etcd.put(`${prefix}part.room.old.0`).value('"old"')
+        await etcd.put(`${prefix}room.room`).value(oldRecord)
+        return etcdDocuments(etcd, { prefix })
+      },
+    ],
+    [
+      'Redis',
+      async (prefix) => {
+        const { token, holder } = grant(1, 'a')
+        await ioRedis.hset(`${prefix}:content:room`, {
+          fence: token,
+          holder,
+          content: '"old"',
+          token,
+          saved_at: 1,
+        })
+        return redisDocuments(ioRedis, { prefix })
+      },
+    ],
+  ]
+  it.each(stored)('in %s are read, and saves get a sequence', async (_, open) => {
+    const store = await open(place())
+    expect(await store.read('room')).toMatchObject({ content: 'old' })
+    expect(await store.save('room', grant(1, 'a'), 'two', undefined, 2)).toMatchObject({ saved: true })
+    expect(await store.save('room', grant(1, 'a'), 'one', undefined, 1)).toEqual({
+      saved: false,
+      sequence: 2,
+    })
+    await store.check?.()
+    expect(await store.read('room')).toMatchObject({ content: 'two' })
+  })
+
+  it('in MySQL are upgraded by a check, also by several nodes at once', async () => {
+    const table = place()
+    await mysql.query(`create table ${table} (room varbinary(767) not null primary key, fence bigint not null,
+      holder varbinary(1024) not null, content longblob, token bigint, saved_at bigint, key (fence))`)
+    await Promise.all([1, 2, 3].map(() => mysqlDocuments(mysql, { table }).check?.()))
+    const [columns] = await mysql.query(`show columns from ${table} like 'sequence%'`)
+    expect(columns).toHaveLength(2)
   })
 })
 
@@ -329,14 +475,34 @@ describe('a damaged content', () => {
       (prefix: string) => etcdDocuments(etcd, { prefix }),
       async (prefix: string, text: string) => void (await etcd.put(`${prefix}room.room`).value(text)),
     ],
-  ])('in %s is reported, and is never overwritten by a fence', async (_, open, damage) => {
+  ])('in %s is reported, and stays until a save or a deletion replaces it', async (_, open, damage) => {
     const name = place()
     const store = open(name)
     await store.fence('room', grant(1, 'a'))
+    await store.save('room', grant(1, 'a'), 'text')
     await damage(name, '{"fence":"?"}')
     await expect(store.read('room')).rejects.toThrow(UnreadableContent)
-    await expect(store.fence('room', grant(2, 'b'))).rejects.toThrow(UnreadableContent)
-    await expect(store.save('room', grant(1, 'a'), 'text')).rejects.toThrow(UnreadableContent)
+    // The holder before the damage is told to ask again, and the next grant leaves what is there.
+    expect(await store.save('room', grant(1, 'a'), 'text')).toEqual({ saved: false, fence: null })
+    expect(await store.fence('room', grant(2, 'b'))).toBe(true)
+    expect(await store.fence('room', grant(1, 'a'))).toBe(false)
+    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+    expect(await store.save('room', grant(1, 'a'), 'text')).toEqual({
+      saved: false,
+      fence: grant(2, 'b').token,
+    })
+    expect(await store.save('room', grant(2, 'b'), 'text', 0)).toEqual({
+      saved: false,
+      revision: expect.any(Number),
+    })
+    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+    expect(await store.save('room', grant(2, 'b'), 'new text')).toMatchObject({ saved: true })
+    expect(await store.read('room')).toMatchObject({ content: 'new text' })
+    await damage(name, JSON.stringify({ fence: grant(2, 'b').token, holder: 'b' }))
+    expect(await store.save('room', grant(2, 'b'), 'newer text')).toMatchObject({ saved: true })
+    await damage(name, '')
+    expect(await store.remove('room', null)).toEqual({ removed: true })
+    expect(await store.read('room')).toBeNull()
   })
 
   it('in etcd may have lost a part', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createDocumentLock, type DocumentLock } from '../../src/client/index.ts'
+import { createDocumentLock, type DocumentLock, followContent } from '../../src/client/index.ts'
 import type { Identify, Settings } from '../../src/server/index.ts'
 import { createServer, type HoldfastServer } from '../../src/server/node/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -78,6 +78,22 @@ describe('the lock of a document, outside of a browser', () => {
     expect(await lock.acquire()).toBe(true)
     await lock.save({ text: 'hello' })
     expect(await lock.load()).toMatchObject({ content: { text: 'hello' }, token: lock.state.token })
+  })
+
+  it('tells readers that the content was deleted, who then see none', async () => {
+    await using mika = open('Mika')
+    await using ken = open('Ken')
+    await using read = followContent(ken)
+    await eventually(() => expect(ken.state.connected).toBe(true))
+    await mika.acquire()
+    await mika.save('text')
+    await eventually(() => expect(read.state.content).toBe('text'))
+    const { gaps } = ken.state
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    const deleted = await fetch(`${server.url}/api/documents/${roomId}`, { method: 'DELETE', headers })
+    expect(deleted.status).toBe(200)
+    await eventually(() => expect(read.state).toMatchObject({ content: null, isLoaded: true, savedAt: null }))
+    expect(ken.state).toMatchObject({ savedAt: null, gaps: gaps + 1 })
   })
 
   it('tells listeners until they stop, with one object as long as nothing changes', async () => {

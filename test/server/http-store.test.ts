@@ -164,8 +164,9 @@ describe('httpStore', () => {
     it('closed in the middle of an acquisition: ends it at once', async () => {
       const { leases, store } = open(server.url, { token: TOKEN })
       const acquisition = leases.acquire('closed', { wait: 10_000 })
+      const ended = expect(acquisition).rejects.toMatchObject({ code: 'closed' })
       await store.close()
-      await expect(acquisition).rejects.toMatchObject({ code: 'closed' })
+      await ended
     })
 
     it('for want of its WebSocket: gets what is free, and says why it cannot wait', async () => {

@@ -57,20 +57,37 @@ describe.each(Object.entries(BACKENDS))('contents in %s', (_, open) => {
     await documents.save('saved', GRANT, 'text')
     const [part, room] = (await backend.keys()).toSorted()
     await values.put('room.damaged', '{"fence":"?"}')
-    const kept = [part, 'room.damaged', room]
+    await values.put('part.damaged.unknown.0', '"text"')
+    // Somebody has locked this one since.
+    await values.put('room.relocked', '{"fence":"?"}')
+    await values.put('part.relocked.unknown.0', '"text"')
+    await documents.fence('relocked', GRANT)
+    const kept = [
+      part,
+      'part.damaged.unknown.0',
+      'part.relocked.unknown.0',
+      'room.damaged',
+      'room.relocked',
+      room,
+    ].toSorted()
     await Promise.all(
       Array.from({ length: 600 }, (_, n) => values.put(`part.saved.interrupted.${n}`, '"lost"')),
     )
     await documents.fence('locked', GRANT)
-    expect(await sweep(0)).toHaveLength(604)
+    expect(await sweep(0)).toHaveLength(607)
     await documents.fence('locked later', GRANT)
-    expect(await sweep(KEEP_FENCE_MS - 1)).toHaveLength(605)
+    expect(await sweep(KEEP_FENCE_MS - 1)).toHaveLength(608)
     expect(await sweep(1)).toEqual([...kept, 'room.locked=20later'].toSorted())
     // Its fence was raised since the last sweep.
     await documents.fence('locked later', { token: 2, holder: 'b' })
     expect(await sweep(KEEP_FENCE_MS)).toContain('room.locked=20later')
     expect(await sweep(KEEP_FENCE_MS)).toEqual(kept)
     expect(await documents.read('saved')).toMatchObject({ content: 'text' })
+    expect((await values.get('room.relocked'))?.text).toContain('?')
+    await documents.save('relocked', GRANT, 'new text')
+    await sweep(KEEP_FENCE_MS)
+    expect(await sweep(KEEP_FENCE_MS)).not.toContain('part.relocked.unknown.0')
+    expect(await documents.read('relocked')).toMatchObject({ content: 'new text' })
   })
 
   it('are not saved if the process stood still for so long that a sweep may have deleted their parts', async () => {

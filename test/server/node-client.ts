@@ -42,8 +42,11 @@ export interface RoomSocket {
   close(): void
 }
 
-export async function joinRoom(url: string, room: string): Promise<RoomSocket> {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/app/holdfast?protocol=7`)
+export async function joinRoom(url: string, room: string, cookie?: string): Promise<RoomSocket> {
+  // Node's own WebSocket can send headers, which that of browsers cannot.
+  const Socket = WebSocket as unknown as new (url: string, options: object) => WebSocket
+  const headers = cookie === undefined ? {} : { cookie }
+  const socket = new Socket(`${url.replace('http', 'ws')}/app/holdfast?protocol=7`, { headers })
   const heard: string[] = []
   const frames: PusherFrame[] = []
   const joined = Promise.withResolvers<void>()

@@ -135,6 +135,22 @@ describe('the package pusher', () => {
   })
 
   it.each([
+    ['with spaces and other letters', '/channels/öffentliche räume', 200],
+    ['that was percent-encoded before it was signed', `/channels/${encodeURIComponent('öff räume')}`, 200],
+    ['that is not UTF-8', '/channels/%ff', 400],
+  ])('reads a path %s', async (_, path, status) => {
+    const response = await backend()
+      .get({ path })
+      .catch((error: unknown) => error as { status: number })
+    expect(response.status).toBe(status)
+  })
+
+  it('gets 401 for a path that is not UTF-8 without a signature', async () => {
+    const response = await fetch(`${nodes[0]?.url}/apps/blog/channels/%ff?auth_key=blog-key`)
+    expect([response.status, await response.json()]).toMatchObject([401, { error: 'invalid_signature' }])
+  })
+
+  it.each([
     ['an event of the protocol', 'news', 'pusher:error'],
     ['a channel of the server', 'private-holdfast.leases', 'lease.change'],
   ])('cannot send %s', async (_, channel, event) => {

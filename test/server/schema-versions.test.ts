@@ -8,7 +8,7 @@ import { type Bed, makeBed } from '../stores/postgres/bed.ts'
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
 const REFUSED = {
   code: 'store-failed',
-  message: expect.stringMatching(/version 2, and this holdfast knows 1: update/),
+  message: expect.stringMatching(/version 3, and this holdfast knows 2: update/),
 }
 
 interface Place {
@@ -29,7 +29,7 @@ describe.each([
   afterEach(() => vi.restoreAllMocks())
   const grant = { token: 5, holder: 'Mika' }
   const raise = (oldest: number) =>
-    place.run(`update ${place.prefix}holdfast_versions set version = 2, oldest = ${oldest}`)
+    place.run(`update ${place.prefix}holdfast_versions set version = 3, oldest = ${oldest}`)
 
   it('is recorded when the table is created, also by ten nodes at once', async () => {
     const raised = await Promise.all(
@@ -39,13 +39,31 @@ describe.each([
     expect(await place.tables()).toEqual(['holdfast_documents', 'holdfast_versions'])
   })
 
-  it('is the first one if none is recorded, and then nothing is created', async () => {
+  it('is the first one if none is recorded, and is then upgraded with its contents, also by ten nodes at once', async () => {
     await place.run(`create table ${place.prefix}holdfast_documents (room text primary key not null,
       fence bigint not null, holder text not null, content text, token bigint, saved_at bigint)`)
+    await place.run(
+      `insert into ${place.prefix}holdfast_documents values ('draft', 5, 'Mika', '"old"', 5, 1)`,
+    )
+    const nodes = Array.from({ length: 10 }, place.open)
+    const read = await Promise.all(nodes.map((documents) => documents.read('draft')))
+    expect(read.map((document) => document?.content)).toEqual(nodes.map(() => 'old'))
+    const [documents] = nodes
+    expect(await documents?.save('draft', grant, 'new', undefined, 2)).toMatchObject({ saved: true })
+    expect(await documents?.save('draft', grant, 'late', undefined, 1)).toEqual({ saved: false, sequence: 2 })
+    await documents?.check?.()
+    expect(await place.tables()).toEqual(['holdfast_documents', 'holdfast_versions'])
+  })
+
+  it('lets nodes of the first version go on, whose grants begin a new sequence', async () => {
     const documents = place.open()
-    expect(await documents.fence('draft', grant)).toBe(true)
-    await documents.check?.()
-    expect(await place.tables()).toEqual(['holdfast_documents'])
+    await documents.fence('draft', grant)
+    await documents.save('draft', grant, 'first', undefined, 9)
+    // As the first version raises a fence and saves.
+    await place.run(`update ${place.prefix}holdfast_documents set fence = 6, holder = 'Aki'`)
+    await place.run(`update ${place.prefix}holdfast_documents set content = '"old"', token = fence`)
+    const next = { token: 6, holder: 'Aki' }
+    expect(await documents.save('draft', next, 'second', undefined, 1)).toMatchObject({ saved: true })
   })
 
   it('may be newer if the newer one says so, and the operator is told once', async () => {
@@ -58,14 +76,14 @@ describe.each([
       expect(await documents.save('draft', grant, 'text')).toMatchObject({ saved: true })
     const told = warnings.mock.calls.filter(([message]) => String(message).includes(place.prefix))
     expect(told).toEqual([
-      [expect.stringMatching(/version 2.*Both work together; update/), 'HoldfastWarning'],
+      [expect.stringMatching(/version 3.*Both work together; update/), 'HoldfastWarning'],
     ])
   })
 
   it('ends all writes if it is too new, also of a node that runs', async () => {
     const running = place.open()
     await running.fence('draft', grant)
-    await raise(2)
+    await raise(3)
     await expect(running.check?.()).rejects.toMatchObject(REFUSED)
     for (const documents of [running, place.open()])
       await expect(documents.save('draft', grant, 'text')).rejects.toMatchObject(REFUSED)

@@ -1,22 +1,29 @@
 import { once } from 'node:events'
+import { networkInterfaces } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { blocksOfPage, codeOf } from '../docs/blocks.ts'
 import { eventually } from '../eventually.ts'
 import { importExample, portOf, runExample } from './docs-example.ts'
 import { browserAt, joinRoom } from './node-client.ts'
+import type { Browser } from './service-bed.ts'
 
 const JSON_BODY = { headers: { 'Content-Type': 'application/json' } }
 
 const serversOf = (page: string) => blocksOfPage(page).filter(({ role }) => role === 'serve')
 const EXAMPLES = [...serversOf('docs/server.md').slice(0, 1), ...serversOf('docs/embedding.md')]
 
+async function signIn(browser: Browser): Promise<void> {
+  expect((await browser.call('POST', '/sign-in')).status).toBe(200)
+}
+
 describe('the pages on the server', () => {
   it.each(EXAMPLES)('has an example that serves locks and sockets: %#', async ({ code }) => {
     const [, path = ''] = /path: '(.*)\/app'/.exec(code) ?? []
     const url = `http://127.0.0.1:${await portOf(runExample(code, 0))}${path}`
-    const socket = await joinRoom(url, '42')
     const browser = browserAt(url)
+    if (code.includes('/sign-in')) await signIn(browser)
+    const socket = await joinRoom(url, '42', browser.cookie)
     const { status, body } = await browser.call('POST', '/api/documents/42/lock', { name: 'Mika' }, JSON_BODY)
     expect([status, body.you]).toEqual([200, expect.objectContaining({ name: 'Mika' })])
     await eventually(() => expect(socket.heard).toEqual(['document.locked']))
@@ -41,6 +48,35 @@ describe('the pages on the server', () => {
       expect(await textOf('/none')).not.toContain('there is nothing here')
     },
   )
+
+  it.each(EXAMPLES.filter(({ code }) => !code.includes('/sign-in')))(
+    'has an example that keeps a large document, and refuses a malformed one in JSON: %#',
+    async ({ code }) => {
+      const [, path = ''] = /path: '(.*)\/app'/.exec(code) ?? []
+      const browser = browserAt(`http://127.0.0.1:${await portOf(runExample(code, 0))}${path}`)
+      const { token } = (await browser.call('POST', '/api/documents/large/lock')).body
+      const content = 'x'.repeat(300_000)
+      const saved = await browser.call('PUT', '/api/documents/large', { content, token }, JSON_BODY)
+      expect([saved.status, saved.body.error]).toEqual([200, undefined])
+      const refused = await browser.call('PUT', '/api/documents/large', '{"content":', JSON_BODY)
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_json'])
+    },
+  )
+
+  it('has an example with users that nobody can invent, on this machine only', async () => {
+    const [example] = EXAMPLES.filter(({ code }) => code.includes('/sign-in'))
+    const port = await portOf(runExample(example?.code ?? '', 0))
+    const url = `http://127.0.0.1:${port}`
+    const browser = browserAt(url)
+    const lock = (headers = {}) => browser.call('POST', '/api/documents/42/lock', undefined, { headers })
+    for (const headers of [{}, { 'X-User': 'Mika' }, { Cookie: 'user=Mika' }, { Cookie: 'user=Mika.forged' }])
+      expect((await lock(headers)).status).toBe(401)
+    await signIn(browser)
+    expect((await lock()).body.you).toMatchObject({ name: 'Mika' })
+    const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
+    for (const { address } of addresses.filter(({ internal, family }) => !internal && family === 'IPv4'))
+      await expect(fetch(`http://${address}:${port}/hello`)).rejects.toThrow()
+  })
 
   it('has an example beside another WebSocket server', async () => {
     const [example] = EXAMPLES.filter(({ code }) => code.includes('/chat'))

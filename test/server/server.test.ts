@@ -53,6 +53,22 @@ describe('a server on SQLite', () => {
     expect(entries.map(({ action }) => action)).toEqual(['lock'])
   })
 
+  it.each(['.', '..', '%2e', '%2E.'])(
+    'refuses the document %s, which is another one in a path',
+    async (name) => {
+      await using server = await start()
+      const sent = request({ port: server.port, path: `/api/documents/room/${name}/lock` }).end()
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      response.resume()
+      // The path of `..` leads to `/api/documents/lock`, that of `.` to the document `room`.
+      expect(response.statusCode).toBe(400)
+      const inQuery = request({ port: server.port, path: `/api/documents/room?path=/a/${name}/b` }).end()
+      const [other] = (await once(inQuery, 'response')) as [IncomingMessage]
+      other.resume()
+      expect(other.statusCode).toBe(200)
+    },
+  )
+
   it('stores missing secrets in a file that only its owner may read', async () => {
     const secretsFile = join(directory, 'secrets.json')
     const settings = { secretsFile, cookieSecrets: [], channelSecret: '' }
@@ -286,18 +302,74 @@ describe('the name in the Host header', () => {
   })
 })
 
-it('a request that arrives too slowly is ended', async () => {
-  await using server = await start({ settings: { receiveWithin: '1s' } })
+/** What the server sends until the connection ends. */
+async function sendRaw(server: HoldfastServer, text: string): Promise<string> {
   const socket = connect(server.port, '127.0.0.1')
   socket.on('error', () => {})
-  const closed = once(socket, 'close')
+  socket.write(text, 'latin1')
   let answer = ''
-  socket.on('data', (chunk) => {
-    answer += chunk
+  for await (const chunk of socket) answer += chunk
+  return answer
+}
+
+describe('a request that is not valid HTTP', () => {
+  const GET = 'GET /api/documents/a/lock HTTP/1.1\r\n'
+  const END = 'Connection: close\r\n\r\n'
+
+  it.each([
+    ['no HTTP', 'nonsense\r\n\r\n', 400, 'bad_request'],
+    ['no Host', `${GET}${END}`, 400, 'bad_request'],
+    ['two Hosts', `${GET}Host: localhost\r\nHost: evil.test\r\n${END}`, 400, 'bad_request'],
+    ['a malformed Host', `${GET}Host: a b\r\n${END}`, 400, 'bad_request'],
+    ['a Host with a user', `${GET}Host: user@localhost\r\n${END}`, 400, 'bad_request'],
+    ['a path with a backslash', `GET /api\\a HTTP/1.1\r\nHost: localhost\r\n${END}`, 400, 'bad_request'],
+    [
+      'two lengths',
+      `PUT /api/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n${END}{}`,
+      400,
+      'bad_request',
+    ],
+    [
+      'a socket at an address with a password',
+      `GET //user:pw@localhost/app/holdfast HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n`,
+      404,
+      'not_found',
+    ],
+    [
+      'another expectation',
+      `${GET}Host: localhost\r\nExpect: a-miracle\r\n${END}`,
+      417,
+      'expectation_failed',
+    ],
+    [
+      'headers that are too long',
+      `${GET}Host: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n${END}`,
+      431,
+      'headers_too_large',
+    ],
+  ])('is refused in JSON: %s', async (_, text, status, error) => {
+    await using server = await start({ assets: directory })
+    const answer = await sendRaw(server, text)
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    expect(head).toContain(`HTTP/1.1 ${status} `)
+    expect(head.toLowerCase()).toContain('content-type: application/json')
+    expect(JSON.parse(body)).toMatchObject({ error, message: expect.any(String) })
   })
-  socket.write('PUT /api/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{')
-  await closed
-  expect(answer).toContain('408 Request Timeout')
+
+  it('is answered if it is HTTP/1.0, which needs no Host', async () => {
+    await using server = await start()
+    expect(await sendRaw(server, 'GET /readyz HTTP/1.0\r\n\r\n')).toContain('{"status":"ready"}')
+  })
+
+  it('that arrives too slowly is ended', async () => {
+    await using server = await start({ settings: { receiveWithin: '1s' } })
+    const answer = await sendRaw(
+      server,
+      'PUT /api/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{',
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\nContent-Type: application\/json\r\n/)
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: 'request_timeout' })
+  })
 })
 
 describe('the sockets of one client are limited', () => {

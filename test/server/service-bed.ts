@@ -92,7 +92,9 @@ export class Browser {
       method,
       ...more,
       headers,
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && {
+        body: typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
+      }),
     })
     const response = await this.#fetch(request)
     const cookie = response.headers.get('set-cookie')?.split(';')[0]

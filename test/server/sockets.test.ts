@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
@@ -34,37 +35,58 @@ const repeat = (times: number, run: () => void) => Array.from({ length: times },
 const subscribe = (socket: WebSocket, channel: string) =>
   socket.send(JSON.stringify({ event: 'pusher:subscribe', data: { channel } }))
 
-/** Answers to a request for an upgrade, as text. */
-async function ask(request: string): Promise<string> {
+/** The answer to a request, as text. Its later parts are sent one after the other. */
+async function ask(request: string, ...later: string[]): Promise<string> {
   const stream = connect(server.port, '127.0.0.1')
   stream.on('error', () => {})
-  stream.write(request)
+  stream.setNoDelay()
+  for (const part of [request, ...later]) {
+    stream.write(part)
+    await setImmediate()
+  }
   let answer = ''
   for await (const chunk of stream) answer += chunk
   return answer
 }
 
-const UPGRADE = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+const UPGRADE = 'Host: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n'
 const HANDSHAKE = `${UPGRADE}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
 
 describe('an upgrade', () => {
   it.each([
-    ['another path', `GET /other HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
-    ['the path alone', `GET /app HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
-    ['no path at all', `GET // HTTP/1.1\r\n${HANDSHAKE}`, 'HTTP/1.1 404'],
-    [
-      'an address with a password',
-      `GET //user:pw@x/app/key?protocol=7 HTTP/1.1\r\n${HANDSHAKE}`,
-      'HTTP/1.1 404',
-    ],
+    ['another path', `GET /other HTTP/1.1\r\n${HANDSHAKE}`],
+    ['the path alone', `GET /app HTTP/1.1\r\n${HANDSHAKE}`],
+    ['no path at all', `GET // HTTP/1.1\r\n${HANDSHAKE}`],
+    ['an address with a password', `GET //user:pw@x/app/key?protocol=7 HTTP/1.1\r\n${HANDSHAKE}`],
     [
       'a host with a password',
       `GET /app/key?protocol=7 HTTP/1.1\r\n${HANDSHAKE.replace('Host: x', 'Host: user:pw@x')}`,
-      'HTTP/1.1 404',
     ],
-    ['no WebSocket', `GET /app/key HTTP/1.1\r\n${UPGRADE}\r\n`, 'HTTP/1.1 400'],
-  ])('to %s is refused', async (_, request, answer) => {
-    expect(await ask(request)).toContain(answer)
+    ['another protocol', `GET /app/key HTTP/1.1\r\n${UPGRADE.replace('websocket', 'h2c')}\r\n`],
+  ])('to %s is a plain request', async (_, request) => {
+    server.http.prependListener('request', (_, response) => response.setHeader('X-From', 'the application'))
+    expect(await ask(request)).toContain('X-From: the application')
+  })
+
+  it('to another protocol keeps its body, whole or in parts, and the next request of its connection', async () => {
+    const form = 'socket_id=1.2&channel_name=private-a'
+    const head = `POST /auth/mika HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: ${form.length}\r\n\r\n`
+    const last = 'GET /auth/mika HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    const auth = await server.hub.sign('1.2', 'private-a')
+    for (const parts of [[head + form], [head, form], [head + form.slice(0, 9), form.slice(9)]]) {
+      const answer = await ask(...(parts as [string]), last)
+      expect(answer.match(/HTTP\/1.1 /g)).toHaveLength(2)
+      expect(answer).toContain(auth)
+    }
+  })
+
+  it('that is no handshake of a WebSocket is refused in JSON', async () => {
+    const answer = await ask(`GET /app/key HTTP/1.1\r\n${UPGRADE}\r\n`)
+    expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\nContent-Type: application\/json\r\n/)
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual({
+      error: 'bad_request',
+      message: 'Missing or invalid Sec-WebSocket-Key header',
+    })
   })
 
   it('to another path is left to another listener if there is one', async () => {

@@ -94,6 +94,24 @@ describe('on a port where nobody listens', () => {
   )
 })
 
+describe('a wait on a port where nobody listens', () => {
+  it.concurrent.each(['ioredis', 'node-redis'])(
+    'that is longer than a call fails with the error of %s as its cause, and not because the store is busy',
+    async (name) => {
+      const port = await closedPort()
+      const { store, close } = await (ON_A_CLOSED_PORT[name] as (port: number) => Opened)(port)
+      const leases = createLeases(store, { callTimeout: 400, wait: 2000 })
+      const error = await failureOf(leases.acquire('r'))
+      expect(error.message).toContain(`connect ECONNREFUSED ${host}:${port}`)
+      expect(error.message).not.toContain('busy')
+      expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
+      await leases.close()
+      await store.close()
+      await close()
+    },
+  )
+})
+
 describe('a client that has never connected', () => {
   it.concurrent('of a cluster names its node', async () => {
     const port = await closedPort()

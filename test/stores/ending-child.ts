@@ -3,10 +3,10 @@ import { createLeases } from '../../src/core/index.ts'
 import { fileStore } from '../../src/stores/file/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 
-const [, , kind, place = '', endsWithProcess] = process.argv
+const [, , kind, place = '', endsWithProcess, lockDelay = '0'] = process.argv
 const store = kind === 'sqlite' ? sqliteStore(place) : fileStore(place)
 const leases = createLeases(store, { ttl: '1h', endsWithProcess: endsWithProcess !== 'false' })
-await leases.acquire('r')
+await leases.acquire('r', { lockDelay: Number(lockDelay) })
 
 process.stdin.on('data', (order) => {
   if (String(order) === 'exit') process.exit(3)

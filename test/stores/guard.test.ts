@@ -1,9 +1,11 @@
 import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
+import type { Pool as CallbackPool } from 'mysql2'
 import { createConnection, createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
 import pg from 'pg'
+import postgres from 'postgres'
 import { createClientPool } from 'redis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { LeaseError } from '../../src/base/errors.ts'
 import { createLeases } from '../../src/core/index.ts'
 import {
@@ -13,6 +15,7 @@ import {
   type MysqlClient,
   mysqlGuard,
   mysqlGuardTable,
+  type PostgresQueryClient,
   postgresGuard,
   REDIS_FENCE,
   redisGuard,
@@ -25,10 +28,13 @@ import {
   onNodeRedis,
   onPg,
   onPgRow,
+  onPgWrite,
   onPostgresJs,
+  onPostgresJsWrite,
   onSqliteRow,
   onSqliteTransaction,
 } from './guard/guarded-documents.ts'
+import { losingProxy } from './guard/losing-proxy.ts'
 import { freshPrefix } from './redis/clients.ts'
 
 const {
@@ -43,6 +49,8 @@ const kinds: Record<string, () => Promise<GuardedDocument>> = {
   'Redis with node-redis': () => onNodeRedis(redisUrl),
   'Postgres with pg': () => onPg(postgresUrl),
   'Postgres with postgres.js': () => onPostgresJs(postgresUrl),
+  'Postgres with write() of pg': () => onPgWrite(postgresUrl),
+  'Postgres with write() of postgres.js': () => onPostgresJsWrite(postgresUrl),
   'a row of Postgres': () => onPgRow(postgresUrl),
   MySQL: () => onMysql(mysqlUrl),
   etcd: () => onEtcd(etcdUrl),
@@ -216,15 +224,141 @@ describe('a guard in Postgres', () => {
     await waiting
     await other.query('COMMIT')
     for (const client of [one, other]) client.release()
-    await expect(postgresGuard(pool, { table }).check(fence(TOKEN - 1))).rejects.toThrow(
+    await expect(postgresGuard(pool, { table }).write(fence(TOKEN - 1), () => {})).rejects.toThrow(
       `the guard has seen a newer lease, with token ${TOKEN}`,
     )
   })
 
   it('passes the errors of the client on unchanged', async () => {
-    await expect(postgresGuard(pool, { table: 'no_such_table' }).check(fence(1))).rejects.toMatchObject({
-      code: '42P01',
+    const guard = postgresGuard(pool, { table: 'no_such_table' })
+    await expect(guard.write(fence(1), () => {})).rejects.toMatchObject({ code: '42P01' })
+  })
+
+  it('refuses a pool and a connection without a transaction, which would protect no write', async () => {
+    const client = await pool.connect()
+    const sql = postgres(postgresUrl, { onnotice: () => {} })
+    const reserved = await sql.reserve()
+    // A version of pg that does not know the status of its transaction.
+    const older = { query: (text: string, values: unknown[]) => client.query(text, values) }
+    for (const outside of [pool, client, older, sql, reserved] as PostgresQueryClient[])
+      await expect(postgresGuard(outside, { table }).check(fence(TOKEN + 5))).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringMatching(
+          /^client: expected a connection with an open transaction, .+guard\.write/,
+        ),
+      })
+    for (const inside of [client, older]) {
+      await client.query('BEGIN')
+      await postgresGuard(inside, { table }).check(fence(TOKEN + 5))
+      await client.query('ROLLBACK')
+    }
+    await reserved`BEGIN`
+    await postgresGuard(reserved, { table }).check(fence(TOKEN + 5))
+    await reserved`ROLLBACK`
+    // Sent, and not yet answered: the server decides.
+    const begin = client.query('BEGIN')
+    await postgresGuard(client, { table }).check(fence(TOKEN + 5))
+    const end = client.query('ROLLBACK')
+    await expect(postgresGuard(client, { table }).check(fence(TOKEN + 5))).rejects.toThrow('open transaction')
+    await Promise.all([begin, end])
+    client.release()
+    reserved.release()
+    await sql.end()
+  })
+
+  describe.each(['pg', 'postgres.js'])('write() of %s', (driver) => {
+    const resource = `written with ${driver}`
+    const lease = { ...fence(TOKEN), resource }
+    let sql: postgres.Sql
+    const write = (work: (run: (text: string) => Promise<unknown>) => unknown, on = lease) =>
+      driver === 'pg'
+        ? postgresGuard(pool, { table }).write(on, (client) => work((text) => client.query(text)))
+        : postgresGuard(sql, { table }).write(on, (transaction) => work((text) => transaction.unsafe(text)))
+    const stored = async () => (await pool.query(`SELECT n FROM ${table}_n WHERE r = $1`, [resource])).rows
+    const insert = `INSERT INTO ${table}_n VALUES (1, '${resource}')`
+
+    beforeAll(async () => {
+      sql = postgres(postgresUrl, { onnotice: () => {} })
+      await pool.query(`CREATE TABLE IF NOT EXISTS ${table}_n
+        (n int, r text, UNIQUE (n, r) DEFERRABLE INITIALLY DEFERRED)`)
     })
+    afterAll(async () => {
+      await sql.end()
+      await pool.query(`DROP TABLE IF EXISTS ${table}_n`)
+    })
+
+    it('commits what the work wrote, and resolves with its result', async () => {
+      expect(await write(async (run) => [await run(insert), 'result'][1])).toBe('result')
+      expect(await stored()).toEqual([{ n: 1 }])
+      await pool.query(`DELETE FROM ${table}_n`)
+    })
+
+    it('rolls back and rejects with the reason of the work', async () => {
+      const reason = new Error('changed my mind')
+      const failing = write(async (run) => {
+        await run(insert)
+        throw reason
+      })
+      await expect(failing).rejects.toBe(reason)
+      expect(await stored()).toEqual([])
+    })
+
+    it('runs no work for a stale token', async () => {
+      await write(() => {}, { ...lease, token: TOKEN + 1, id: 'newer' })
+      const work = vi.fn()
+      await expect(write(work)).rejects.toMatchObject({ code: 'stale-token' })
+      expect(work).not.toHaveBeenCalled()
+    })
+
+    it('rejects if COMMIT is refused, or if it rolls back because of a statement that failed before', async () => {
+      const newest = { ...lease, token: TOKEN + 2, id: 'newest' }
+      const twice = write(async (run) => [await run(insert), await run(insert)], newest)
+      await expect(twice).rejects.toMatchObject({ code: '23505' })
+      const swallowed = write((run) => run('SELECT 1 / 0').catch(() => {}), newest)
+      await expect(swallowed).rejects.toMatchObject(
+        driver === 'pg' ? { code: 'store-failed' } : { code: '22012' },
+      )
+      expect(await stored()).toEqual([])
+    })
+
+    it('reports a lost answer of COMMIT as unknown, and a connection lost before it as an error', async () => {
+      await using proxy = await losingProxy(postgresUrl)
+      const cutPool = new pg.Pool({ connectionString: proxy.url })
+      const cutSql = postgres(proxy.url, { onnotice: () => {}, max: 1, prepare: false })
+      const newest = { ...lease, token: TOKEN + 3, id: 'newest of all' }
+      const cut = (work: (run: (text: string) => Promise<unknown>) => unknown) =>
+        driver === 'pg'
+          ? postgresGuard(cutPool, { table }).write(newest, (client) => work((text) => client.query(text)))
+          : postgresGuard(cutSql, { table }).write(newest, (sql) => work((text) => sql.unsafe(text)))
+      // postgres.js sends its ROLLBACK into the broken connection, and ends the process.
+      if (driver === 'pg') {
+        const early = await cut(async (run) => {
+          proxy.loseNextAnswer()
+          await run(insert)
+        }).catch((error: unknown) => error)
+        expect(early).toBeInstanceOf(Error)
+        expect(early).not.toMatchObject({ code: 'outcome-unknown' })
+      }
+      const late = cut(async (run) => {
+        await run(insert)
+        proxy.loseNextAnswer()
+      })
+      await expect(late).rejects.toMatchObject({ code: 'outcome-unknown', retryable: false })
+      expect(await stored()).toEqual([{ n: 1 }])
+      await cutPool.end()
+      await cutSql.end({ timeout: 0 })
+    })
+  })
+
+  it('opens a transaction only on a pool', async () => {
+    const client = await pool.connect()
+    await expect(postgresGuard(client, { table }).write(fence(TOKEN), () => {})).rejects.toThrow(
+      'client: expected a Pool of pg or the sql of postgres, to open a transaction, got a Client',
+    )
+    await expect(postgresGuard(pool, { table }).write(fence(TOKEN), 'work' as never)).rejects.toThrow(
+      'work: expected a function, got "work"',
+    )
+    client.release()
   })
 })
 
@@ -237,7 +371,8 @@ async function waitingForLock(pool: pg.Pool, pid: number): Promise<string> {
 
 describe('a guard in MySQL', () => {
   const table = `guard_${freshPrefix().replaceAll('-', '_')}`
-  const guardOf = (client: MysqlClient) => mysqlGuard(client, { table })
+  const guardOf = <Client extends MysqlClient>(client: Client) => mysqlGuard(client, { table })
+  const announce = (lease: Fence) => guardOf(pool).write(lease, () => {})
   let pool: Pool
   beforeAll(async () => {
     pool = createPool({ uri: mysqlUrl })
@@ -261,7 +396,7 @@ describe('a guard in MySQL', () => {
     await waiting
     await other.commit()
     for (const connection of [one, other]) connection.release()
-    await expect(guardOf(pool).check(fence(TOKEN - 1))).rejects.toThrow(
+    await expect(announce(fence(TOKEN - 1))).rejects.toThrow(
       `the guard has seen a newer lease, with token ${TOKEN}`,
     )
   })
@@ -270,12 +405,12 @@ describe('a guard in MySQL', () => {
     'sees a newer lease than its transaction has read before, at %s',
     async (level) => {
       const resource = `document in ${level}`
-      await guardOf(pool).check({ ...fence(TOKEN), resource })
+      await announce({ ...fence(TOKEN), resource })
       const old = await pool.getConnection()
       await old.query(`SET TRANSACTION ISOLATION LEVEL ${level}`)
       await old.beginTransaction()
       await old.query(`SELECT * FROM ${table}`)
-      await guardOf(pool).check({ ...fence(TOKEN + 2), resource })
+      await announce({ ...fence(TOKEN + 2), resource })
       const refusal = await guardOf(old)
         .check({ ...fence(TOKEN + 1), resource })
         .catch(String)
@@ -287,11 +422,9 @@ describe('a guard in MySQL', () => {
 
   it('keeps names apart that a collation or a short column would take for one', async () => {
     const names = ['A', 'a', 'a ', 'ä', "'", 'x'.repeat(3071), 'x'.repeat(3072)]
-    for (const [n, resource] of names.entries())
-      await guardOf(pool).check({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
-    for (const [n, resource] of names.entries())
-      await guardOf(pool).check({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
-    await expect(guardOf(pool).check({ ...fence(TOKEN), resource: 'ä'.repeat(1537) })).rejects.toMatchObject({
+    for (const [n, resource] of names.entries()) await announce({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
+    for (const [n, resource] of names.entries()) await announce({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
+    await expect(announce({ ...fence(TOKEN), resource: 'ä'.repeat(1537) })).rejects.toMatchObject({
       code: 'invalid-argument',
       message: expect.stringMatching(/^lease\.resource: expected at most 3072 bytes of UTF-8, got /),
     })
@@ -301,6 +434,7 @@ describe('a guard in MySQL', () => {
     const options = { rowsAsArray: true, supportBigNumbers: true, bigNumberStrings: true }
     const connection = await createConnection({ uri: mysqlUrl, ...options })
     const { connection: withCallbacks } = connection as unknown as { readonly connection: MysqlClient }
+    await connection.beginTransaction()
     for (const client of [connection, withCallbacks]) {
       await guardOf(client).check({ ...fence(TOKEN + 1), resource: 'options' })
       await expect(guardOf(client).check({ ...fence(TOKEN), resource: 'options' })).rejects.toMatchObject({
@@ -310,9 +444,69 @@ describe('a guard in MySQL', () => {
     await connection.end()
   })
 
+  it('refuses a pool and a connection without a transaction, which would protect no write', async () => {
+    const connection = await pool.getConnection()
+    const { pool: withCallbacks } = pool as unknown as { readonly pool: MysqlClient }
+    for (const outside of [pool, withCallbacks, connection])
+      await expect(guardOf(outside).check(fence(TOKEN + 5))).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringMatching(
+          /^client: expected a connection with an open transaction, .+guard\.write/,
+        ),
+      })
+    await expect(guardOf(connection).write(fence(TOKEN + 5), () => {})).rejects.toThrow(
+      'client: expected a Pool of mysql2, to open a transaction, got a',
+    )
+    // Without autocommit, every statement is within a transaction.
+    await connection.query('SET autocommit = 0')
+    await guardOf(connection).check(fence(TOKEN + 5))
+    await connection.rollback()
+    connection.destroy()
+  })
+
+  it('commits what the work of write() wrote, rolls back if it rejects, and reports a lost answer as unknown', async () => {
+    await using proxy = await losingProxy(mysqlUrl)
+    await pool.query(`CREATE TABLE ${table}_n (n int)`)
+    const stored = async () =>
+      (await pool.query<RowDataPacket[]>(`SELECT n FROM ${table}_n`))[0].map(({ n }) => n)
+    const lease = { ...fence(TOKEN), resource: 'written' }
+    const { pool: withCallbacks } = pool as unknown as { readonly pool: CallbackPool }
+    await guardOf(pool).write(lease, (connection) => connection.query(`INSERT INTO ${table}_n VALUES (1)`))
+    const result = await guardOf(pool).write(withCallbacks, lease, async (connection) => {
+      await connection.query(`INSERT INTO ${table}_n VALUES (2)`)
+      return 'result'
+    })
+    expect(result).toBe('result')
+    const reason = new Error('changed my mind')
+    const failing = guardOf(pool).write(pool, lease, async (connection) => {
+      await connection.query(`INSERT INTO ${table}_n VALUES (3)`)
+      throw reason
+    })
+    await expect(failing).rejects.toBe(reason)
+    expect(await stored()).toEqual([1, 2])
+
+    const cut = createPool({ uri: proxy.url })
+    const early = await mysqlGuard(cut, { table })
+      .write(lease, async (connection) => {
+        proxy.loseNextAnswer()
+        await connection.query(`INSERT INTO ${table}_n VALUES (4)`)
+      })
+      .catch((error: unknown) => error)
+    expect(early).toBeInstanceOf(Error)
+    expect(early).not.toMatchObject({ code: 'outcome-unknown' })
+    const late = mysqlGuard(cut, { table }).write(lease, async (connection) => {
+      await connection.query(`INSERT INTO ${table}_n VALUES (5)`)
+      proxy.loseNextAnswer()
+    })
+    await expect(late).rejects.toMatchObject({ code: 'outcome-unknown', retryable: false })
+    expect(await stored()).toEqual([1, 2, 5])
+    await cut.end()
+    await pool.query(`DROP TABLE ${table}_n`)
+  })
+
   it('passes the errors of the client on unchanged', async () => {
     const guard = mysqlGuard(pool, { table: 'no_such_table' })
-    await expect(guard.check(fence(1))).rejects.toMatchObject({ code: 'ER_NO_SUCH_TABLE' })
+    await expect(guard.write(fence(1), () => {})).rejects.toMatchObject({ code: 'ER_NO_SUCH_TABLE' })
     expect(() => mysqlGuard('mysql://localhost' as never)).toThrow('client: expected a Pool or a connection')
   })
 })

@@ -1,14 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Etcd3 } from 'etcd3'
+import { createPool } from 'mysql2/promise'
+import { randomId } from '../../src/base/random-id.ts'
+import { etcdStore } from '../../src/stores/etcd/index.ts'
 import { fileStore } from '../../src/stores/file/index.ts'
+import { mysqlStore } from '../../src/stores/mysql/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { describeWebLocks, realmOn } from '../locks/web-locks.ts'
 import { makeBed } from './postgres/bed.ts'
 import { type Connected, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
 
-const { HOLDFAST_TEST_POSTGRES_URL = '' } = process.env
+const {
+  HOLDFAST_TEST_POSTGRES_URL = '',
+  HOLDFAST_TEST_MYSQL_URL = '',
+  HOLDFAST_TEST_ETCD_URL = '',
+} = process.env
 
 const newFolder = () => mkdtemp(join(tmpdir(), 'holdfast-locks-'))
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
@@ -57,17 +66,28 @@ describeWebLocks('the Redis store', () => {
   })
 })
 
-/** Calls on several connections overtake each other: a lock may be released before a request that was sent earlier. */
-const SEVERAL_CONNECTIONS = ['mode-exclusive: Requests for distinct resources can be granted']
+describeWebLocks('the Postgres store', async () => {
+  const bed = await makeBed(HOLDFAST_TEST_POSTGRES_URL)
+  return realmOn(
+    async () => bed.store(),
+    () => bed[Symbol.asyncDispose](),
+  )
+})
 
-describeWebLocks(
-  'the Postgres store',
-  async () => {
-    const bed = await makeBed(HOLDFAST_TEST_POSTGRES_URL)
-    return realmOn(
-      async () => bed.store(),
-      () => bed[Symbol.asyncDispose](),
-    )
-  },
-  SEVERAL_CONNECTIONS,
-)
+describeWebLocks('the MySQL store', async () => {
+  const pool = createPool(HOLDFAST_TEST_MYSQL_URL)
+  const table = `locks_${randomId().slice(0, 8)}`
+  return realmOn(
+    async () => mysqlStore(pool, { table }),
+    () => pool.end(),
+  )
+})
+
+describeWebLocks('the etcd store', async () => {
+  const client = new Etcd3({ hosts: HOLDFAST_TEST_ETCD_URL.replace(/^etcd:/, 'http:') })
+  const prefix = `locks-${randomId()}/`
+  return realmOn(
+    async () => etcdStore(client, { prefix }),
+    () => client.close(),
+  )
+})

@@ -50,16 +50,20 @@ describe('a job in a table of MySQL', () => {
       lock_token bigint) character set ${charset}`)
       const id = crypto.randomUUID()
       await pool.query(`insert into ${at(table)} (id, title, state) values (?, 'mine', 'new')`, [id])
-      const jobs = mysqlJobs(pool, {
-        table,
-        database,
-        columns: { status: 'state' },
-        statuses: { ready: 'fertig ü' },
-      })
+      const options = { table, database, columns: { status: 'state' }, statuses: { ready: 'fertig ü' } }
+      const jobs = mysqlJobs(pool, options)
       expect(await createOnce(jobs).run(id, () => ({ score: [1, 'ß'] }))).toMatchObject({ ran: true })
       const [rows] = await pool.query(`select title, state from ${at(table)}`)
       expect(rows).toEqual([{ title: 'mine', state: 'fertig ü' }])
       expect(await jobs.read(id)).toMatchObject({ finished: true, result: { score: [1, 'ß'] } })
+      // The table has no columns for results that are kept. Both add them, at the same time.
+      const other = mysqlJobs(pool, options)
+      const kept = crypto.randomUUID()
+      const results = await Promise.all(
+        [jobs, other].map((each) => createOnce(each).result(kept, () => 'ß', { payload: 'ü' })),
+      )
+      expect(results.map(({ result }) => result)).toEqual(['ß', 'ß'])
+      expect(results.filter(({ ran }) => ran)).toHaveLength(1)
     },
   )
 

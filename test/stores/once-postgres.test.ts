@@ -62,6 +62,14 @@ describe('a job in a table of Postgres', () => {
       expect(rows).toEqual([{ title: 'mine', state: 'done', result: { score: [1] } }])
       expect(await jobs.read(id)).toMatchObject({ result: { score: [1] } })
     }
+    // The table has no columns for results that are kept. Both add them, at the same time.
+    const kept = crypto.randomUUID()
+    const both = [pool, sql].map((each) =>
+      createOnce(postgresJobs(each, { table, columns: { status: 'state' } })).result(kept, () => [1]),
+    )
+    const results = await Promise.all(both)
+    expect(results.map(({ result }) => result)).toEqual([[1], [1]])
+    expect(results.filter(({ ran }) => ran)).toHaveLength(1)
     await pool.query(`drop table "${table}"`)
   })
 

@@ -55,7 +55,10 @@ describe('a job in a hash of Redis', () => {
       lockToken: expect.stringMatching(/^\d{16}$/),
     })
     await redis.hset(key, 'state of "it"', 'cancelled')
-    expect(await jobs.acquire('job', 'a', 1000)).toEqual({ acquired: false, reason: 'already_finished' })
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({
+      acquired: false,
+      reason: 'already_finished',
+    })
   })
 
   it('can be written by the application, with any status that is not final', async () => {

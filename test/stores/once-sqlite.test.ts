@@ -61,6 +61,10 @@ describe('a job in a table of SQLite', () => {
       state: 'done',
       outcome: '{"score":1}',
     })
+    // The table has no columns for results that are kept.
+    const once = createOnce(jobs)
+    expect(await once.result('kept', () => 1)).toEqual({ ran: true, result: 1 })
+    expect(await once.result('kept', () => 2)).toEqual({ ran: false, result: 1 })
   })
 
   it.each([{ returnArrays: true }, { readBigInts: true }])(
@@ -71,9 +75,9 @@ describe('a job in a table of SQLite', () => {
       const jobs = sqliteJobs(configured)
       await jobs.add('job')
       const work = async () => ({ inner: await createOnce(jobs).run('job', () => 'again') })
-      expect(await createOnce(jobs).run('job', work)).toEqual({
+      expect(await createOnce(jobs).run('job', work)).toMatchObject({
         ran: true,
-        result: { inner: { ran: false, reason: 'locked' } },
+        result: { inner: { ran: false, reason: 'locked', job: { id: 'job', finished: false } } },
       })
       expect(await jobs.read('job')).toMatchObject({ finished: true, attempts: 1 })
       await rm(path)

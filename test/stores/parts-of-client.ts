@@ -17,7 +17,7 @@ export async function useLeases(store: LeaseStore): Promise<void> {
   expect(next.token).toBeGreaterThan(first.token)
   await next.release()
   const shared = await Promise.all([leases.acquire('s', { share: 2 }), leases.acquire('s', { share: 2 })])
-  expect(await leases.list()).toMatchObject(shared.map(({ id }) => ({ id, share: 2 })))
+  expect((await leases.list()).leases).toMatchObject(shared.map(({ id }) => ({ id, share: 2 })))
 }
 
 interface ServerParts {

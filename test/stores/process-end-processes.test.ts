@@ -4,18 +4,28 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createLeases, type LeaseStore, type Leases } from '../../src/core/index.ts'
+import { type Clock, createLeases, type LeaseStore, type Leases } from '../../src/core/index.ts'
 import { fileStore } from '../../src/stores/file/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { asking } from './asking.ts'
+import { MovedClock } from './file/moved-clock.ts'
 
 /** Needs a kernel and a user that may create namespaces. */
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
 
+const HOUR_MS = 3_600_000
+
 const CHILD = join(import.meta.dirname, 'ending-child.ts')
 
-const STORES: Record<string, { at(directory: string): string; open(place: string): LeaseStore }> = {
-  sqlite: { at: (directory) => join(directory, 'leases.db'), open: (place) => sqliteStore(place) },
-  file: { at: (directory) => join(directory, 'locks'), open: (place) => fileStore(place) },
+const STORES: Record<
+  string,
+  { at(directory: string): string; open(place: string, clock: Clock): LeaseStore }
+> = {
+  sqlite: {
+    at: (directory) => join(directory, 'leases.db'),
+    open: (place, clock) => sqliteStore(place, { clock }),
+  },
+  file: { at: (directory) => join(directory, 'locks'), open: (place, clock) => fileStore(place, { clock }) },
 }
 
 const ENDS: Record<string, (child: ChildProcess) => unknown> = {
@@ -28,13 +38,15 @@ const ENDS: Record<string, (child: ChildProcess) => unknown> = {
 describe.each(Object.entries(STORES))('a lease of %s whose process ends', (kind, { at, open }) => {
   let directory: string
   let place: string
+  let clock: MovedClock
   let store: LeaseStore
   let leases: Leases
   const children: ChildProcess[] = []
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'holdfast-'))
     place = at(directory)
-    store = open(place)
+    clock = new MovedClock()
+    store = open(place, clock)
     leases = createLeases(store)
   })
   afterEach(async () => {
@@ -69,6 +81,20 @@ describe.each(Object.entries(STORES))('a lease of %s whose process ends', (kind,
     const waiting = leases.acquire('r', { wait: '1h' })
     child.kill('SIGKILL')
     expect((await waiting).held).toBe(true)
+  })
+
+  it('keeps the resource for its lockDelay, which begins when its end is noticed and does not begin again', async () => {
+    const child = await holder(['true', String(HOUR_MS)])
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    const keptFor = async () => {
+      const answer = await store.acquire(asking('r'))
+      return answer.granted ? null : answer.keptFor
+    }
+    await expect.poll(keptFor).toBeGreaterThan(0)
+    clock.pass(HOUR_MS / 2)
+    expect(await keptFor()).toBeLessThanOrEqual(HOUR_MS / 2)
   })
 
   it('lives until its TTL ends if the manager was told so', async () => {

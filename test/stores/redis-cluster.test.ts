@@ -4,11 +4,15 @@ import { createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LeaseStore, Leases } from '../../src/core/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { Keys } from '../../src/stores/redis/layout.ts'
 import { describeStore } from '../../src/testing/index.ts'
+import { holdfast } from '../cli/holdfast.ts'
+import { startServe } from '../cli/server.ts'
 import { blocksOfPage } from '../docs/blocks.ts'
 import { eventually } from '../eventually.ts'
 import { HANG_MS } from '../hang-limit.ts'
 import { importExample } from '../server/docs-example.ts'
+import { browserAt } from '../server/node-client.ts'
 import { asking, granted } from './asking.ts'
 import { freshPrefix } from './redis/clients.ts'
 import { TestCluster } from './redis/cluster.ts'
@@ -126,6 +130,39 @@ it('the example of docs/stores/redis.md hands a lease from one client to the nex
     await leases.close()
     client.disconnect()
   }
+})
+
+it('serve and the command line use a cluster by its address, also while a slot moves to another node', async () => {
+  await using moving = await TestCluster.start(2)
+  const prefix = freshPrefix()
+  const hosts = moving.ports.map((port) => `127.0.0.1:${port}`).join(',')
+  const address = `redis+cluster://${hosts}?prefix=${prefix}`
+  const { url } = await startServe(address)
+  const browser = browserAt(url)
+  const { status, body } = await browser.call('POST', '/api/documents/draft/lock')
+  expect(status).toBe(200)
+  const save = (content: string) =>
+    browser.call('PUT', '/api/documents/draft', { content, token: body.token })
+  expect((await save('before')).status).toBe(200)
+  await moving.moveSlotOf(`${prefix}:content:draft`)
+  await moving.moveSlotOf(new Keys(prefix, 'document:draft').all[0] ?? '')
+  expect((await save('after')).status).toBe(200)
+  expect((await browser.call('POST', '/api/documents/draft/lock')).body).toMatchObject({ token: body.token })
+  expect(await holdfast(['ls', '--store', address, '--json'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"document:draft"'),
+  })
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+
+  const wrong = await holdfast(['ls', '--store', `redis+cluster://app:secret@${hosts}`])
+  expect(wrong).toMatchObject({ code: 70, stderr: expect.stringMatching(/WRONGPASS.*check the user and/) })
+  const none = await holdfast(['ls', '--store', 'redis+cluster://127.0.0.1:1,127.0.0.1:2'])
+  expect(none).toMatchObject({
+    code: 69,
+    stderr: expect.stringMatching(/none of these nodes .* answers; check/),
+  })
+  const plain = await holdfast(['ls', '--store', `redis://127.0.0.1:${moving.ports[0]}?prefix=${prefix}`])
+  expect(plain.stderr).toMatch(/this server is part of a cluster: .* redis\+cluster: on the command line/)
 })
 
 it('a waiter keeps its turn though `listen` is a client of one node only', async () => {

@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Leases } from '../../src/core/index.ts'
+import { holdfast } from '../cli/holdfast.ts'
+import { startServe } from '../cli/server.ts'
 import { blocksOfPage } from '../docs/blocks.ts'
 import { HANG_MS } from '../hang-limit.ts'
 import { importExample } from '../server/docs-example.ts'
+import { browserAt } from '../server/node-client.ts'
 import { SentinelGroup } from './redis/sentinel.ts'
 
 interface Example {
@@ -11,14 +14,8 @@ interface Example {
   readonly leases: Leases
 }
 
-let group: SentinelGroup
-beforeAll(async () => {
-  group = await SentinelGroup.start()
-})
-afterAll(() => group[Symbol.asyncDispose]())
-
 /** The example of docs/stores/redis.md, with the one sentinel that runs. */
-async function openExample() {
+async function openExample(group: SentinelGroup) {
   const example = blocksOfPage('docs/stores/redis.md').find(({ code }) => code.includes('sentinels:'))
   const address = `host: '127.0.0.1', port: ${group.sentinelPort}`
   const code = example?.code.replaceAll(/host: 'sentinel-\w', port: 26379/g, address) ?? ''
@@ -31,8 +28,9 @@ async function openExample() {
 }
 
 it('after a failover leases work again, and only a grant that had not reached the replica is forgotten', async () => {
-  await using ours = await openExample()
-  await using theirs = await openExample()
+  await using group = await SentinelGroup.start()
+  await using ours = await openExample(group)
+  await using theirs = await openExample(group)
   const kept = await ours.leases.acquire('kept', { ttl: HANG_MS })
   expect(await ours.client.wait(1, HANG_MS)).toBe(1)
   await group.stopReplication()
@@ -53,4 +51,28 @@ it('after a failover leases work again, and only a grant that had not reached th
   await kept.release()
   const next = await theirs.leases.acquire('kept')
   expect(next.token).toBeGreaterThan(kept.token)
+})
+
+it('serve and the command line find the primary through sentinels, also after a failover', async () => {
+  await using group = await SentinelGroup.start()
+  const address = `redis+sentinel://127.0.0.1:${group.sentinelPort}/mymaster?prefix=served`
+  const { url } = await startServe(address, '--ttl', '10m')
+  const browser = browserAt(url)
+  const { status, body } = await browser.call('POST', '/api/documents/draft/lock')
+  expect(status).toBe(200)
+  await group.waitForReplica()
+
+  await group.killPrimary()
+  const readyz = async () => (await fetch(`${url}/readyz`)).status
+  await expect.poll(readyz).toBe(503)
+  await expect.poll(readyz).toBe(200)
+  const saved = await browser.call('PUT', '/api/documents/draft', { content: 'text', token: body.token })
+  expect(saved.status).toBe(200)
+  expect(await holdfast(['ls', '--store', address, '--json'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"document:draft"'),
+  })
+
+  const wrong = await holdfast(['ls', '--store', address.replace('mymaster', 'other')])
+  expect(wrong).toMatchObject({ code: 70, stderr: expect.stringContaining('No such master with that name') })
 })

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { REDIS_COMMANDS } from '../../src/clients/redis-commands.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { describeStore, FakeClock, skewDate } from '../../src/testing/index.ts'
 import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
@@ -8,6 +10,18 @@ import { clientNames, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './re
 import { timedClient } from './redis/timed-client.ts'
 
 const SERVER = new URL(HOLDFAST_TEST_REDIS_URL)
+
+/** May do exactly what docs/stores/redis.md says, and name its connection, which only the tests do. */
+const leastUser = freshPrefix()
+const admin = new Redis(HOLDFAST_TEST_REDIS_URL, { lazyConnect: true })
+beforeAll(async () => {
+  const commands = [...REDIS_COMMANDS.leases, 'info', 'client|setname'].map((command) => `+${command}`)
+  await admin.call('ACL', 'SETUSER', leastUser, 'on', '>secret', '~test-*', '&test-*', ...commands)
+})
+afterAll(async () => {
+  await admin.call('ACL', 'DELUSER', leastUser)
+  admin.disconnect()
+})
 
 for (const name of clientNames) {
   const options = {
@@ -41,8 +55,8 @@ async function openPair(name: (typeof clientNames)[number]) {
   const prefix = freshPrefix()
   const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
   const [own, other] = await Promise.all([
-    clients[name](`redis://${proxy.address}`),
-    clients[name](HOLDFAST_TEST_REDIS_URL),
+    clients[name](`redis://${leastUser}:secret@${proxy.address}`),
+    clients[name](HOLDFAST_TEST_REDIS_URL.replace('://', `://${leastUser}:secret@`)),
   ])
   const store = redisStore(own.client, { prefix })
   const peer = redisStore(other.client, { prefix })

@@ -182,7 +182,7 @@ describe('5. `subscribeLockEvents` 通知チャネル / テレメトリ責務', 
       // The Reporter tells Slack and PagerDuty.
       for (const incident of health.incidents)
         for (const alert of [slackMessage(incident), pagerDutyEvent(incident, 'key')])
-          expect(JSON.stringify(alert)).toContain('retryable=false 10 %')
+          expect(JSON.stringify(alert)).toContain('Acquires that failed for good 10 %')
     },
   )
 

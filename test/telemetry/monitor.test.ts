@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { TelemetryRecord } from '../../src/telemetry/index.ts'
 import { collect, report, score } from '../../src/telemetry/index-node.ts'
@@ -36,6 +37,41 @@ describe('collect', () => {
     expect(JSON.parse(stdout).windows).toMatchObject([{ acquires: 60, retryable_false: 1 / 3 }])
   })
 
+  it('reads each file by itself: compressed ones are decompressed, and a torn line does not join the next file', async () => {
+    const [first = '', second = ''] = [healthy.slice(0, 10), healthy.slice(10)].map(linesOf)
+    const torn = Buffer.concat([Buffer.from(`${first}{"v":1,"at":"20`), Buffer.from('é').subarray(0, 1)])
+    const files = [join(home, 'a.jsonl'), join(home, 'b.jsonl.gz'), join(home, 'c.jsonl'), join(home, 'd.gz')]
+    writeFileSync(files[0] ?? '', torn)
+    writeFileSync(files[1] ?? '', gzipSync(second))
+    // The last line is complete, but has no line break.
+    writeFileSync(files[2] ?? '', second.trimEnd())
+    const cutOff = gzipSync(first)
+    writeFileSync(files[3] ?? '', cutOff.subarray(0, cutOff.length - 8))
+    const { stdout } = await collect({ files, directory, json: true })
+    expect(JSON.parse(stdout)).toEqual({ written: 10 + 30 + 30 + 10, skipped: 2 })
+  })
+
+  it('counts only events that it writes', async () => {
+    const lines = ['{"type":"Dear diary","at":0}', '{"type":"acquired","at":0}', '{"type":"","at":0}']
+    const { stdout } = await collect({ input: chunks(lines.join('\n')), directory, json: true })
+    expect(JSON.parse(stdout)).toEqual({ written: 1, skipped: 2 })
+  })
+
+  it('needs one of input and files', async () => {
+    const files = [write('', 'file')]
+    for (const options of [{}, { input: chunks(''), files }])
+      await expect(collect({ ...options, directory })).rejects.toThrow('expected one of input and files')
+  })
+
+  it('skips a record of a day that does not exist', async () => {
+    const records = ['2030-02-30', '2030-02-29', '2028-02-29', '2030-04-31', '2030-12-31'].map((day) => ({
+      ...record('lock:acquired', 0),
+      at: `${day}T12:00:00.000Z`,
+    }))
+    const { stdout } = await collect({ input: chunks(linesOf(records)), directory, json: true })
+    expect(JSON.parse(stdout)).toEqual({ written: 2, skipped: 3 })
+  })
+
   it('writes what it has read when the signal aborts', async () => {
     const stop = new AbortController()
     async function* endless() {
@@ -65,7 +101,12 @@ describe('collect', () => {
 describe('score', () => {
   it.each([
     ['healthy', healthy, 0, 'rollback_required=false'],
-    ['failing', failing, 1, 'retryable=false 25 % (bound 5 %, 40 samples) since 2030-01-01 12:15 UTC'],
+    [
+      'failing',
+      failing,
+      1,
+      'Acquires that failed for good 25 % (bound 5 %, 40 samples) since 2030-01-01 12:15 UTC',
+    ],
     ['recovered', recovered, 0, '4 windows'],
   ] as const)('of %s events', async (_, records, exitCode, text) => {
     write(records)
@@ -178,6 +219,7 @@ describe('report', () => {
     expect(readdirSync(join(home, 'reports/alerts')).toSorted()).toEqual([
       'incident-20300101T1215Z.md',
       'incidents.json',
+      'leases',
     ])
   })
 
@@ -300,6 +342,13 @@ describe('report', () => {
     onRequest = () => notes.push(logged())
     await reportOn(failing)
     expect([...notes, logged()]).toEqual([{}, { slack: 'opened' }, { slack: 'opened', pagerduty: 'opened' }])
+  })
+
+  it('sends each alert once, also if several runs report at once', async () => {
+    write(failing)
+    const results = await Promise.all(Array.from({ length: 3 }, () => reportOn(failing)))
+    for (const result of results) expect(result).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(alerts()).toEqual(['/slack Locks: rollback required', '/pagerduty trigger'])
   })
 
   it('skips only log entries that are not incidents', async () => {

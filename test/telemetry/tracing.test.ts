@@ -179,6 +179,24 @@ describe('a trace goes on', () => {
       ]),
     )
     expect(JSON.stringify(spans())).not.toMatch(/healthz|PUT|store\.renew/)
+    expect(find('holdfast.documents.fence')).toMatchObject({ parent: 'POST /api/documents/{roomId}/lock' })
+  })
+
+  it('to a server that has no such route or method, whose span does not show the path', async () => {
+    await using server = await createServer({
+      store: memoryStore(),
+      settings: { ...SECRETS, port: 0 },
+      log: () => {},
+    })
+    await fetch(`${server.url}/a-secret-path`)
+    await fetch(`${server.url}/api/documents/a-secret-room/lock`, { method: 'PATCH' })
+    await eventually(() =>
+      expect(spans().map(({ name, attributes }) => [name, attributes['http.response.status_code']])).toEqual([
+        ['GET', 404],
+        ['PATCH /api/documents/{roomId}/lock', 405],
+      ]),
+    )
+    expect(JSON.stringify(spans())).not.toContain('secret')
   })
 
   it('from a task to its run and its work', async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/core/index.ts'
-import type { WebDirectory, WebFile, WebWriter } from '../../src/stores/browser/index.ts'
+import type { WebDirectory, WebFile, WebWriter } from '../../src/stores/browser/platform.ts'
 
 interface StoredFile {
   text: string

@@ -1,9 +1,10 @@
-import type { WebLocks } from '../../src/stores/browser/index.ts'
+import type { WebLocks } from '../../src/stores/browser/platform.ts'
 
 interface Request {
   readonly name: string
   readonly mode: 'exclusive' | 'shared'
-  readonly tab: object
+  /** The client. */
+  readonly tab: string
   readonly callback: (lock: unknown) => unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
@@ -13,9 +14,10 @@ interface Request {
 export class FakeLockManager {
   #held: Request[] = []
   #pending: Request[] = []
+  #tabs = 0
 
   tab(): WebLocks & { close(): void } {
-    const tab = {}
+    const tab = `tab ${++this.#tabs}`
     return {
       request: (name, how, callback) =>
         new Promise((resolve, reject) => {
@@ -29,7 +31,7 @@ export class FakeLockManager {
           how.signal?.addEventListener('abort', () => this.#abort(request, how.signal?.reason))
         }),
       query: async () => ({
-        held: this.#held.map(({ name, mode }) => ({ name, mode })),
+        held: this.#held.map(({ name, mode, tab }) => ({ name, mode, clientId: tab })),
         pending: this.#pending.map(({ name }) => ({ name })),
       }),
       close: () => this.#close(tab),
@@ -78,7 +80,7 @@ export class FakeLockManager {
     this.#grantNext()
   }
 
-  #close(tab: object): void {
+  #close(tab: string): void {
     this.#pending = this.#pending.filter((request) => request.tab !== tab)
     for (const request of this.#held) if (request.tab === tab) this.#free(request)
     this.#grantNext()

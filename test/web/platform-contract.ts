@@ -1,5 +1,5 @@
 /** What the stores expect of a browser. Runs on the fakes and in Chromium, to show that both behave alike. */
-import type { WebDirectory, WebLocks } from '../../src/stores/browser/index.ts'
+import type { WebDirectory, WebLocks } from '../../src/stores/browser/platform.ts'
 
 export interface Platform {
   readonly locks: WebLocks

@@ -1,5 +1,5 @@
 import { createProjectLocks, type ProjectLockEvent, type ProjectLocks } from '../../src/project/index.ts'
-import type { WebDirectory, WebLocks } from '../../src/stores/browser/index.ts'
+import type { WebDirectory, WebLocks } from '../../src/stores/browser/platform.ts'
 import { FakeClock } from '../../src/testing/index.ts'
 import { FakeFileSystem, type FileOperation } from './fake-directory.ts'
 import { FakeLockManager } from './fake-locks.ts'
@@ -20,14 +20,20 @@ export function projectBed({ exclusive = true } = {}) {
   const files = new FakeFileSystem(clock, { exclusive })
   const manager = new FakeLockManager()
 
-  /** `locks: null`: a browser without Web Locks. */
-  function openTab(options: { locks?: WebLocks | null; directory?: WebDirectory } = {}): Tab {
+  /**
+   * `locks: null`: a browser without Web Locks. Tabs are not taken over unless `takeOverAfter` says when: the clock of a
+   * test does not wait for the messages of a real channel.
+   */
+  function openTab(
+    options: { locks?: WebLocks | null; directory?: WebDirectory; takeOverAfter?: number } = {},
+  ): Tab {
     const own = manager.tab()
     const page = new EventTarget()
     const locks = createProjectLocks({
       clock,
       page,
       directory: options.directory ?? files.root,
+      takeOverAfter: options.takeOverAfter ?? false,
       locks: options.locks === undefined ? own : options.locks,
     })
     const events: ProjectLockEvent[] = []

@@ -1,4 +1,4 @@
-import type { WebDirectory } from '../../src/stores/browser/index.ts'
+import type { WebDirectory } from '../../src/stores/browser/platform.ts'
 
 export interface Stall {
   /** The number of the call that stalls, from 1. */

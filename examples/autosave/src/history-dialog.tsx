@@ -68,7 +68,7 @@ export function HistoryDialog({ autosave, language, isReadOnly, onRestore, onClo
           <li key={`${save.source} ${save.id}`}>
             <time dateTime={save.id}>{momentOf(save.savedAt, language)}</time>
             <span className="source">{save.source === 'history' ? '' : words[save.source]}</span>
-            <span className="size">{words.kilobytes((save.bytes / 1000).toFixed(1))}</span>
+            <span className="size">{words.size(save.bytes)}</span>
             <button
               type="button"
               disabled={isReadOnly || save.source === 'current'}

@@ -38,7 +38,7 @@ const en = {
   andMore: (n: number) => `and ${n} more`,
   current: 'Current',
   journal: 'Not saved',
-  kilobytes: (n: string) => `${n} kB`,
+  size: sizeOf,
   language: '日本語',
 }
 
@@ -82,7 +82,7 @@ const ja: Texts = {
   andMore: (n) => `ほか${n}件`,
   current: '現在',
   journal: '未保存',
-  kilobytes: (n) => `${n} kB`,
+  size: sizeOf,
   language: 'English',
 }
 
@@ -90,4 +90,8 @@ export const texts: Readonly<Record<Language, Texts>> = { en, ja }
 
 export function preferredLanguage(): Language {
   return navigator.language.startsWith('ja') ? 'ja' : 'en'
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(1)} kB`
 }

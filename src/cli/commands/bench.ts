@@ -1,9 +1,10 @@
 import { randomId } from '../../base/random-id.ts'
+import { redactAddress } from '../../base/redact.ts'
 import { createLeases, type Leases } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { usageFailure } from '../failure.ts'
-import { openStore, storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+import { jsonText } from '../json-text.ts'
+import { openStore, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import { alignColumns } from '../terminal.ts'
 
@@ -34,11 +35,10 @@ long as those of other released leases.`,
   ],
 
   async run({ positionals, settings, terminal }) {
-    const address = positionals[0] ?? storeAddress(settings)
-    const duration = settings.duration('duration') ?? DEFAULT_DURATION_MS
-    if (duration < 1) throw usageFailure(`--duration: expected at least 1ms, got ${duration}ms`)
+    const address = storeAddress(settings, positionals[0] ?? settings.text('store'))
+    const duration = settings.duration('duration', 1) ?? DEFAULT_DURATION_MS
     const isJson = settings.is('json')
-    if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
+    if (!isJson) terminal.print(terminal.style('bold', redactAddress(address)))
     const step = (what: string) => terminal.step(`measuring ${what}`)
     const measureAll = async ({ store }: OpenedStore) => {
       const leases = createLeases(store)
@@ -62,7 +62,7 @@ long as those of other released leases.`,
       }
     }
     const measurements = await withStore(address, measureAll, { onStep: terminal.step })
-    if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), measurements }, null, 2))
+    if (isJson) terminal.print(jsonText({ store: redactAddress(address), measurements }))
     else {
       const figures = measurements.map(({ what, perSecond, p50Ms, p99Ms }) => [
         `  ${what}`,

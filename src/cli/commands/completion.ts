@@ -1,4 +1,4 @@
-import { show } from '../../base/arguments.ts'
+import { showRedacted } from '../../base/redact.ts'
 import { CATALOG } from '../catalog.ts'
 import { type Command, GENERAL_OPTIONS, type Options } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -92,6 +92,7 @@ compdef _holdfast holdfast
 
   fish: (commands) =>
     [
+      FISH_RESOURCES,
       'complete -c holdfast -f',
       ...commands.flatMap(({ name, summary, options }) => [
         `complete -c holdfast -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
@@ -100,11 +101,26 @@ compdef _holdfast holdfast
             `complete -c holdfast -n '__fish_seen_subcommand_from ${name}' -l ${flag}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quote(help)}`,
         ),
       ]),
-      `complete -c holdfast -n '__fish_seen_subcommand_from ${RESOURCE_COMMANDS.join(' ')}; and not contains -- -- (commandline -opc)' -a '(holdfast ls -- (commandline -ct) 2> /dev/null | cut -f 1)'`,
+      `complete -c holdfast -n '__fish_seen_subcommand_from ${RESOURCE_COMMANDS.join(' ')}; and not contains -- -- (commandline -opc)' -a '(__holdfast_resources)'`,
       `complete -c holdfast -n '__fish_seen_subcommand_from run; and contains -- -- (commandline -opc)' -F`,
       '',
     ].join('\n'),
 }
+
+/** The names in the store that the line names, or in the configured one. */
+const FISH_RESOURCES = `function __holdfast_resources
+  set -l words (commandline -opc)
+  set -l store
+  for i in (seq (count $words))
+    switch $words[$i]
+      case -s --store
+        set store --store $words[(math $i + 1)]
+      case '--store=*'
+        set store $words[$i]
+    end
+  end
+  holdfast ls $store -- (string unescape -- (commandline -ct)) 2> /dev/null | cut -f 1
+end`
 
 export const completion: Command = {
   usage: `completion <${Object.keys(SHELLS).join('|')}>`,
@@ -121,7 +137,9 @@ export const completion: Command = {
   async run({ positionals: [shell = ''], terminal }) {
     const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
     if (!script)
-      throw usageFailure(`unknown shell ${show(shell)}; expected one of ${Object.keys(SHELLS).join(', ')}`)
+      throw usageFailure(
+        `unknown shell ${showRedacted(shell)}; expected one of ${Object.keys(SHELLS).join(', ')}`,
+      )
     const commands = await Promise.all(
       Object.entries(CATALOG).map(async ([name, { summary, load }]) => ({
         name,

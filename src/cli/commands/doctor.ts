@@ -1,12 +1,14 @@
+import { answerWithin } from '../../base/answer-within.ts'
 import { systemClock } from '../../base/clock.ts'
-import { LeaseError, messageOf } from '../../base/errors.ts'
-import { pause } from '../../base/pause.ts'
+import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
+import { redactAddress } from '../../base/redact.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { CHECKS, type Finding, failureOf, ok } from '../doctor-checks.ts'
+import { CHECKS, type Finding, failureOf, ok, thrownBy } from '../doctor-checks.ts'
 import { EXIT } from '../exit-codes.ts'
 import { asFailure } from '../failure.ts'
-import { openStore, storeAddress, withoutPassword } from '../stores/index.ts'
+import { jsonText } from '../json-text.ts'
+import { openStore, storeAddress } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -14,8 +16,8 @@ const CHECK_LIMIT_MS = 10_000
 
 export const doctor: Command = {
   usage: 'doctor [options] [store]',
-  description: `Checks a store: whether it can be reached and used, also by serve with its documents, audit and bus, its
-version and schema, its clock, whether it pushes changes, and how fast it is. Says how to fix each problem. Creates the
+  description: `Checks a store: whether it can be reached and used, also by serve with its documents, audit, bus and secrets,
+its version and schema, its clock, whether it pushes changes, and how fast it is. Says how to fix each problem. Creates the
 file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a check failed.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
@@ -25,7 +27,7 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
   ],
 
   async run({ positionals, settings, terminal }) {
-    const address = positionals[0] ?? storeAddress(settings)
+    const address = storeAddress(settings, positionals[0] ?? settings.text('store'))
     const isJson = settings.is('json')
     const findings: Finding[] = []
     const report = (found: readonly Finding[]) => {
@@ -33,24 +35,26 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
       if (!isJson)
         for (const line of found.flatMap((finding) => describe(finding, terminal))) terminal.print(line)
     }
-    if (!isJson) terminal.print(terminal.style('bold', withoutPassword(address)))
-    await runChecks(address, report, terminal)
+    if (!isJson) terminal.print(terminal.style('bold', redactAddress(address)))
+    await checkStore(address, report, terminal.step)
     terminal.step('')
     const hasFailed = findings.some(({ state }) => state === 'failure')
-    if (isJson) terminal.print(JSON.stringify({ store: withoutPassword(address), findings }, null, 2))
+    if (isJson) terminal.print(jsonText({ store: redactAddress(address), findings }))
     else terminal.print(summary(findings))
     return hasFailed ? EXIT.no : EXIT.ok
   },
 }
 
-async function runChecks(
+/** Reports what each check has found. */
+export async function checkStore(
   address: string,
   report: (found: readonly Finding[]) => void,
-  terminal: Terminal,
+  onStep: (text: string) => void = () => {},
 ): Promise<void> {
-  terminal.step('connecting')
+  onStep('connecting')
   const started = performance.now()
   const reached = () => ok('reachable', `in ${(performance.now() - started).toFixed(0)} ms`)
+  const shown = redactAddress(address)
   let opened: OpenedStore
   try {
     opened = await openStore(address)
@@ -58,34 +62,33 @@ async function runChecks(
     const { message, cause } = asFailure(error)
     const isReached = cause instanceof LeaseError && cause.code === 'store-failed'
     if (isReached) report([reached()])
-    return report([failureOf(isReached ? 'access' : 'reachable', message, 'check the address')])
+    // The address is above all findings.
+    const text = message.replace(`${shown}: `, '')
+    return report([failureOf(isReached ? 'access' : 'reachable', text, 'check the address')])
   }
   report([reached()])
   const resource = `holdfast-doctor-${randomId()}`
-  for (const { name, remedy, run } of CHECKS) {
+  for (const check of CHECKS) {
     try {
-      terminal.step(`checking ${name}`)
-      report(await withLimit(run({ opened, resource })))
+      onStep(`checking ${check.name}`)
+      report(await withLimit(check.run({ opened, resource, shown })))
     } catch (error) {
+      report([thrownBy(check, error, shown)])
       // The checks after it need what this one checks.
-      report([failureOf(name, messageOf(error), remedy)])
-      break
+      if (!check.isOptional) break
     }
   }
   await withLimit(opened.close()).catch(() => {})
 }
 
 function withLimit<T>(work: Promise<T>): Promise<T> {
-  const limit = pause(systemClock, CHECK_LIMIT_MS, { background: true }).then(() => {
-    throw new Error(`no answer within ${CHECK_LIMIT_MS / 1000} s`)
-  })
-  return Promise.race([work, limit])
+  return answerWithin(work, CHECK_LIMIT_MS, { clock: systemClock })
 }
 
 function summary(findings: readonly Finding[]): string {
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
   const failed = findings.filter(({ state }) => state === 'failure')
-  const isForLeases = failed.every(({ check }) => ['documents', 'audit', 'bus'].includes(check))
+  const isForLeases = failed.every(({ check }) => ['documents', 'audit', 'bus', 'secrets'].includes(check))
   if (failed.length > 0 && isForLeases)
     return 'Leases can be used, holdfast serve cannot be run here: see the failures.'
   if (failed.length > 0) return 'This store cannot be used: see the failure.'

@@ -3,6 +3,7 @@ import type { LeaseStore } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { resourceDetails } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
+import { jsonText } from '../json-text.ts'
 import { leaseToJson, queueToJson } from '../lease-json.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 import { printable } from '../terminal.ts'
@@ -12,7 +13,8 @@ const SHOWN_WAITERS = 10
 export const inspect: Command = {
   usage: 'inspect [options] <resource>',
   description: `Shows who holds the leases of a resource, since when and until when, and the waiting callers in their order.
-Exits with ${EXIT.no} when nobody holds one.`,
+A resource that only its last lease keeps, by --at-least or --lock-delay, has the state kept.
+Exits with ${EXIT.no} when nobody holds it and nothing keeps it.`,
   positionalCount: [1, 1],
   options: STORE_OPTIONS,
   examples: [
@@ -32,7 +34,7 @@ Exits with ${EXIT.no} when nobody holds one.`,
       holders: holders.map(leaseToJson),
       waiting: queueToJson(queue),
     }
-    if (settings.is('json')) terminal.print(JSON.stringify(shown ?? null, null, 2))
+    if (settings.is('json')) terminal.print(jsonText(shown ?? null))
     else if (oldest) for (const line of resourceDetails(holders, terminal, queue)) terminal.print(line)
     else terminal.print(`Nobody holds ${printable(name)}.`)
     return oldest ? EXIT.ok : EXIT.no

@@ -1,7 +1,9 @@
 import type { LeaseRecord } from '../../base/records.ts'
+import { checkPrefix } from '../../base/resource-name.ts'
 import type { LookingStore } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { jsonText } from '../json-text.ts'
 import { leaseToJson } from '../lease-json.ts'
 import { countHolders, countWaiters, leaseTable, NOTHING_HELD } from '../lease-table.ts'
 import { listLeases } from '../list-leases.ts'
@@ -15,7 +17,7 @@ const STEP_EVERY = 1000
 export const ls: Command = {
   usage: 'ls [options] [prefix]',
   description:
-    'Lists the leases that are held, ordered by resource. In a pipe: one line for each, with tabs between fields.',
+    'Lists the leases that are held or kept, ordered by resource. In a pipe: one line for each, with tabs between fields.',
   positionalCount: [0, 1],
   options: {
     limit: valueOption('<number>', `how many to list at most (default ${DEFAULT_LIMIT})`),
@@ -27,7 +29,8 @@ export const ls: Command = {
     [`holdfast ls --json | jq -r '.[].owner'`, 'for programs'],
   ],
 
-  async run({ positionals: [prefix = ''], settings, terminal }) {
+  async run({ positionals: [start = ''], settings, terminal }) {
+    const prefix = checkPrefix({ prefix: start })
     const limit = settings.wholeNumber('limit') ?? DEFAULT_LIMIT
     const { leases, hasMore, holders, waiters } = await withStore(
       storeAddress(settings),
@@ -37,9 +40,10 @@ export const ls: Command = {
     const waiting = ({ resource }: LeaseRecord) => waiters && (waiters.get(resource) ?? 0)
     if (settings.is('json')) {
       const shown = leases.map((lease) => ({ ...leaseToJson(lease), waiting: waiting(lease) }))
-      terminal.print(JSON.stringify(shown, null, 2))
+      terminal.print(jsonText(shown))
     } else if (!terminal.isInteractive)
-      for (const lease of leases) terminal.print([...fields(lease), waiting(lease) ?? ''].join('\t'))
+      for (const lease of leases)
+        terminal.print([...fields(lease), waiting(lease) ?? '', lease.state].join('\t'))
     else {
       const lines = leases.length > 0 ? leaseTable(leases, terminal, holders, waiters) : [NOTHING_HELD]
       for (const line of lines) terminal.print(line)

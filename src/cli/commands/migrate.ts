@@ -1,8 +1,10 @@
+import { redactAddress } from '../../base/redact.ts'
 import { checkDependencies } from '../../server/index.ts'
 import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
-import { storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+import { jsonText } from '../json-text.ts'
+import { storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 
 export const migrate: Command = {
@@ -14,7 +16,7 @@ several machines at once. Nodes of the version before go on. Redis and files nee
   options: {
     grant: valueOption(
       '<role>',
-      'a role of Postgres that gets what a node needs: usage, select, insert, update, delete',
+      'a role of Postgres or a user of MySQL that gets what a node needs, and nothing more',
     ),
     ...STORE_OPTIONS,
   },
@@ -23,21 +25,21 @@ several machines at once. Nodes of the version before go on. Redis and files nee
   ],
 
   async run({ positionals, settings, terminal }) {
-    const address = positionals[0] ?? storeAddress(settings)
+    const address = storeAddress(settings, positionals[0] ?? settings.text('store'))
     const grantTo = settings.text('grant')
     const migrateStore = async ({ store, migrate, serverParts }: OpenedStore) => {
-      terminal.step(`migrating ${withoutPassword(address)}`)
+      terminal.step(`migrating ${redactAddress(address)}`)
       if (migrate) return (await migrate(grantTo === undefined ? {} : { grantTo })).tables
       if (grantTo !== undefined)
-        throw usageFailure(`--grant: expected a store of Postgres, got ${withoutPassword(address)}`)
+        throw usageFailure(`--grant: expected a store of Postgres or MySQL, got ${redactAddress(address)}`)
       const parts = await serverParts?.()
       const [failure] = await checkDependencies({ store, documents: { read: async () => null }, ...parts })
       if (failure) throw failure.error
       return []
     }
     const tables = await withStore(address, migrateStore, { onStep: terminal.step })
-    const shown = withoutPassword(address)
-    if (settings.is('json')) terminal.print(JSON.stringify({ store: shown, tables }, null, 2))
+    const shown = redactAddress(address)
+    if (settings.is('json')) terminal.print(jsonText({ store: shown, tables }))
     else for (const table of tables) terminal.print(table)
     terminal.remark(
       `${shown} is ready for this version${grantTo === undefined ? '' : ` and the role ${grantTo}`}`,

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs'
-import { show } from '../../base/arguments.ts'
+import { showRedacted } from '../../base/redact.ts'
 import { collect, type MonitorResult, report, type ScoreOptions, score } from '../../telemetry/index-node.ts'
 import { type Command, type Invocation, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -24,7 +23,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     const ending = new AbortController()
     void nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(() => ending.abort())
     return collect({
-      input: files.length > 0 ? chunksOf(files) : process.stdin,
+      ...(files.length > 0 ? { files } : { input: process.stdin }),
       signal: ending.signal,
       json: settings.is('json'),
       ...textOptions(settings, { directory: 'directory' }),
@@ -77,7 +76,7 @@ with ${EXIT.no} when one of them could not be notified.`,
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
     if (!action)
       throw usageFailure(
-        `unknown action ${show(name)} of monitor; expected one of ${Object.keys(ACTIONS).join(', ')}`,
+        `unknown action ${showRedacted(name)} of monitor; expected one of ${Object.keys(ACTIONS).join(', ')}`,
       )
     const onProgress: OnProgress = ({ bytesRead, bytesTotal, lines }) => {
       const share = Math.floor((100 * bytesRead) / Math.max(1, bytesTotal))
@@ -112,8 +111,4 @@ function textOptions<K extends string>(settings: CommandSettings, flags: Record<
     if (text) options[option] = text
   }
   return options
-}
-
-async function* chunksOf(files: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const file of files) yield* createReadStream(file)
 }

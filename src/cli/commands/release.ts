@@ -4,6 +4,7 @@ import { type Command, flag, STORE_OPTIONS, valueOption } from '../command.ts'
 import { timeLeft } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
+import { jsonText } from '../json-text.ts'
 import { leaseToJson } from '../lease-json.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 import { alignColumns, printable, type Terminal } from '../terminal.ts'
@@ -13,12 +14,13 @@ export const release: Command = {
   description: `Ends a lease, whoever holds it. A holdfast run that held it kills its command at once. The signal of
 other holders aborts, and a resource that checks tokens refuses theirs. On a terminal, it asks first; elsewhere
 --yes is required. If several hold the resource, it asks which lease to end; elsewhere --token or --all is required.
+A lease that has ended and only keeps the resource is ended too.
 Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
   positionalCount: [1, 1],
   options: {
     force: flag('required, because only the holder may release without force'),
     yes: flag('do not ask for confirmation', 'y'),
-    token: valueOption('<number>', 'end the lease with this token, also if it only keeps the resource'),
+    token: valueOption('<number>', 'end the lease with this token'),
     all: flag('end all leases of the resource'),
     ...STORE_OPTIONS,
   },
@@ -40,7 +42,7 @@ Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
       throw usageFailure('there is no terminal to ask for confirmation; confirm with --yes')
     const name = checkResource(resource)
     const print = (text: string, ended: unknown) =>
-      terminal.print(settings.is('json') ? JSON.stringify(ended, null, 2) : text)
+      terminal.print(settings.is('json') ? jsonText(ended) : text)
 
     return withStore(
       storeAddress(settings),
@@ -50,13 +52,8 @@ Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
         terminal.step('')
         const [first] = named
         if (!first) {
-          // A lease that has ended may still keep the resource. Only its token ends that.
-          if (token !== undefined) await store.release({ resource: name, token })
-          const which =
-            token === undefined
-              ? '.'
-              : ` with the token ${token}. If such a lease had ended and kept the resource, it no longer does.`
-          print(`Nobody holds ${printable(name)}${which}`, isAll ? [] : null)
+          const which = token === undefined ? '' : ` with the token ${token}`
+          print(`Nobody holds ${printable(name)}${which}.`, isAll ? [] : null)
           return EXIT.no
         }
         const isOpen = named.length > 1 && !isAll
@@ -95,11 +92,13 @@ function releasedText(
   const name = printable(resource)
   const tokens = new Set(ended.map(({ token }) => token))
   return chosen
-    .map(({ owner, token }) =>
-      tokens.has(token)
-        ? `Released ${name}, which ${printable(owner)} held.`
-        : `The lease of ${name} that ${printable(owner)} held ended before it could be released.`,
-    )
+    .map(({ owner, token, state }) => {
+      if (!tokens.has(token))
+        return `The lease of ${name} that ${printable(owner)} held ended before it could be released.`
+      return state === 'kept'
+        ? `Freed ${name}, which the last lease of ${printable(owner)} kept.`
+        : `Released ${name}, which ${printable(owner)} held.`
+    })
     .join('\n')
 }
 
@@ -116,7 +115,7 @@ async function ask(
       `  ${n + 1}`,
       terminal.style('bold', printable(lease.owner)),
       `token ${lease.token}`,
-      `${timeLeft(lease)} left`,
+      `${lease.state === 'kept' ? 'kept, ' : ''}${timeLeft(lease)} left`,
     ])
     process.stderr.write(`${name} is held by\n${alignColumns(rows).join('\n')}\n`)
   }
@@ -126,8 +125,9 @@ async function ask(
     return holders.filter((_, n) => answer === String(n + 1))
   }
   const who = terminal.style('bold', printable(first.owner))
+  const how = first.state === 'kept' ? 'kept by the last lease of' : 'held by'
   const question =
-    holders.length > 1 ? 'End all of them?' : `${name} is held by ${who}, ${timeLeft(first)} left. End it?`
+    holders.length > 1 ? 'End all of them?' : `${name} is ${how} ${who}, ${timeLeft(first)} left. End it?`
   return /^y(es)?$/i.test(await answerTo(`${question} [y/N] `)) ? holders : []
 }
 

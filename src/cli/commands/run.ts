@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { systemClock } from '../../base/clock.ts'
 import { createLeases, type Lease, type Leases } from '../../core/index.ts'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -8,6 +9,7 @@ import { reapOrphans } from '../run/reaper.ts'
 import { createReport } from '../run/report.ts'
 import { supervise } from '../run/supervise.ts'
 import { trackExpiry } from '../run/track-expiry.ts'
+import { WaitReport } from '../run/wait-report.ts'
 import { RunSignals, signalExitCode } from '../signals.ts'
 import { closed, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
@@ -54,8 +56,17 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const waitLeft = () => Math.max(0, Math.ceil(options.wait - (performance.now() - startedAt)))
     const hold = async (opened: OpenedStore): Promise<number> => {
       const { store, remaining, onExtended } = trackExpiry(opened.store)
+      const waiting = new WaitReport({
+        terminal,
+        clock: systemClock,
+        resource,
+        look: async () => (await opened.store.read([resource]))[0] ?? [],
+      })
       const leases = createLeases(store, {
-        onEvent: report.event,
+        onEvent(event) {
+          report.event(event)
+          if (event.type === 'waiting' && !settings.is('quiet')) waiting.start()
+        },
         // If this process is killed, its guard ends the command. The lease must outlive the command.
         endsWithProcess: false,
       })
@@ -63,7 +74,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
         ...options,
         wait: waitLeft(),
         signal: signals.endOfWait,
-      })
+      }).finally(() => waiting.stop())
       if (isNew) report.created(address)
       if (!lease) return signalExitCode(signals.endOfWait.reason)
       try {

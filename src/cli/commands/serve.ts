@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
+import { redactAddress } from '../../base/redact.ts'
 import { loadSettings, settingFlags } from '../../configuration/load-node.ts'
 import { flagOf, SETTINGS, type SettingName } from '../../configuration/settings.ts'
 import { checkDependencies, jsonLog, type OnTelemetry } from '../../server/index.ts'
@@ -12,7 +13,8 @@ import { EXIT } from '../exit-codes.ts'
 import { asFailure, Failure, usageFailure } from '../failure.ts'
 import { formatDuration } from '../format-duration.ts'
 import { nextSignal, signalExitCode } from '../signals.ts'
-import { untilReached, withoutPassword, withStore } from '../stores/index.ts'
+import { checkAddress } from '../stores/check-address.ts'
+import { storeAddress, untilReached, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -45,13 +47,16 @@ the locks are. SIGTERM and Ctrl-C close the service after the current requests; 
     const { file } = settings
     // An empty secret is left out, so that the server generates one.
     const { channelSecret, ...others } = loadSettings({ flags, ...(file && { file }) })
+    // Before the port is opened.
+    const address = storeAddress(settings, others.store)
+    checkAddress(address)
+    const shown = redactAddress(address)
     terminal.outliveReader()
     const signalled = new AbortController()
     const stopped = nextSignal('SIGINT', 'SIGTERM').then(() => signalled.abort())
     const log = jsonLog((line) => console.log(line), others.logLevel, systemClock)
     const listener = new Listener({ ...others, channelSecret }, log)
     await listener.listen().catch(failToListen)
-    const shown = withoutPassword(others.store)
     const giveUpAt = performance.now() + others.startWithin
     const start = {
       isServed: true,
@@ -97,7 +102,7 @@ the locks are. SIGTERM and Ctrl-C close the service after the current requests; 
       return EXIT.ok
     }
     try {
-      return await withStore(others.store, serve, start)
+      return await withStore(address, serve, start)
     } catch (error) {
       // It was asked to stop before it could start.
       if (signalled.signal.aborted && !isRunning) return EXIT.ok
@@ -129,14 +134,14 @@ function printJson(terminal: Terminal, { url, settings }: HoldfastServer): void 
   terminal.remark(`listening on ${url}`, {
     type: 'listening',
     url,
-    store: withoutPassword(settings.store),
+    store: redactAddress(settings.store),
     origins: settings.origins,
     pages: existsSync(PAGES) ? { editor: `${url}/`, dashboard: `${url}/dashboard` } : null,
   })
 }
 
 function print(terminal: Terminal, { url, settings }: HoldfastServer): void {
-  terminal.remark(`listening on ${url}, locks in ${withoutPassword(settings.store)}`)
+  terminal.remark(`listening on ${url}, locks in ${redactAddress(settings.store)}`)
   if (existsSync(PAGES)) {
     const hint = settings.adminTokens.length > 0 ? '' : ', which needs --admin-tokens'
     terminal.remark(`the editor is at ${url}/, the dashboard at ${url}/dashboard${hint}`)

@@ -1,18 +1,20 @@
 import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { redactAddress } from '../../base/redact.ts'
 import type { WaitingQuery } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
 import { asFailure } from '../failure.ts'
+import { jsonText } from '../json-text.ts'
 import { leaseToJson } from '../lease-json.ts'
 import { followLeases, type LeaseChange } from '../live-leases.ts'
 import { nextSignal, signalExitCode } from '../signals.ts'
-import { storeAddress, withoutPassword, withStore } from '../stores/index.ts'
+import { storeAddress, withStore } from '../stores/index.ts'
 import type { Terminal } from '../terminal.ts'
 
 export const watch: Command = {
   usage: 'watch [options] [prefix]',
   description: `Follows leases as they are acquired, renewed, released and expire. On a terminal: a live table, with keys
-to select, inspect, filter, sort and release. In a pipe, or with --json: a line of JSON for each change, first for the leases that are already held. The type gap says that changes may have been missed; the leases are then listed again.`,
+to select, inspect, filter, sort and release. In a pipe, or with --json: a line of JSON for each change, first for the leases that are already held or kept. The type gap says that changes may have been missed; the leases are then listed again.`,
   positionalCount: [0, 1],
   options: STORE_OPTIONS,
   examples: [
@@ -27,7 +29,7 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
       // Before the screen opens, so that a signal during the start restores the terminal too.
       const signalled = nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(signalExitCode)
       const screen = isLive
-        ? (await import('../watch-screen.ts')).openScreen(terminal, withoutPassword(address))
+        ? (await import('../watch-screen.ts')).openScreen(terminal, redactAddress(address))
         : undefined
       const follow = async () => {
         await using live = await followLeases(store, {
@@ -53,13 +55,13 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
 function printChange(terminal: Terminal): (change: LeaseChange) => void {
   return ({ type, lease }) => {
     const { state: _, ...shown } = leaseToJson(lease)
-    terminal.print(JSON.stringify({ at: new Date().toISOString(), type, ...shown }))
+    terminal.print(jsonText({ at: new Date().toISOString(), type, ...shown }, 0))
   }
 }
 
 function printGap(terminal: Terminal): (error: LeaseError | undefined) => void {
   return (error) => {
-    terminal.print(JSON.stringify({ at: new Date().toISOString(), type: 'gap' }))
+    terminal.print(jsonText({ at: new Date().toISOString(), type: 'gap' }, 0))
     if (error) terminal.remark(asFailure(error).message)
   }
 }

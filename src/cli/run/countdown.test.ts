@@ -103,6 +103,15 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual(['SIGKILL'])
   })
 
+  it('knows that its time has come before its timer has run', () => {
+    extendBy(20_000)
+    vi.setSystemTime(Date.now() + 14_000)
+    expect(countdown.isDue).toBe(false)
+    vi.setSystemTime(Date.now() + 1000)
+    expect(countdown.isDue).toBe(true)
+    expect(sent).toEqual([])
+  })
+
   it('sends nothing once it is cancelled', () => {
     extendBy(20_000)
     countdown.cancel()

@@ -26,6 +26,11 @@ export class Countdown {
     this.#send = send
   }
 
+  /** The time of the first signal has come, whether or not the signal was sent. */
+  get isDue(): boolean {
+    return this.#killAt !== undefined && msUntil(this.#killAt) <= this.#graceMs
+  }
+
   /** Postpones the kill. Answers may overtake each other, so an earlier moment is ignored. */
   extend(killAt: Moment): void {
     if (this.#stage !== 'running' || (this.#killAt && killAt.mono <= this.#killAt.mono)) return

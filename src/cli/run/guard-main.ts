@@ -5,7 +5,7 @@
  */
 import { createInterface } from 'node:readline'
 import { Countdown } from './countdown.ts'
-import type { GuardMessage } from './guard.ts'
+import { GUARD_ENDED_COMMAND, type GuardMessage } from './guard.ts'
 import { endSession, isAlive } from './session.ts'
 
 /** Shorter than the grace of `run`, so that `run` sends SIGTERM first. Some programs exit at once on a second one. */
@@ -17,6 +17,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 
 let leader = 0
 let isNested = false
+let hasEndedCommand = false
 let countdown: Countdown | undefined
 
 const messages = createInterface({ input: process.stdin })
@@ -40,7 +41,9 @@ function handle(message: GuardMessage): void {
     case 'guard':
       leader = message.leader
       isNested = message.isNested
-      countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => endSession(leader, signal))
+      countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => {
+        if (endSession(leader, signal)) hasEndedCommand = true
+      })
       break
     case 'extend':
       countdown?.extend(message.killAt)
@@ -49,7 +52,7 @@ function handle(message: GuardMessage): void {
       countdown?.markTerminating()
       break
     case 'done':
-      process.exit()
+      process.exit(hasEndedCommand ? GUARD_ENDED_COMMAND : 0)
   }
 }
 

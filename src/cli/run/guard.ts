@@ -18,9 +18,15 @@ export type GuardMessage =
   /** The command has ended. The guard exits. */
   | { readonly type: 'done' }
 
+/** The exit code of a guard that has ended the command. */
+export const GUARD_ENDED_COMMAND = 1
+/** A guard that does not exit within this time is stopped, and has not ended the command. */
+const EXIT_LIMIT_MS = 1000
+
 export interface Guard {
   send(message: GuardMessage): void
-  close(): void
+  /** Resolves with whether the guard has ended the command. */
+  close(): Promise<boolean>
 }
 
 /**
@@ -47,6 +53,13 @@ export function startGuard(onExit: () => void): Guard {
     close() {
       guard.off('exit', onExit)
       send({ type: 'done' })
+      return new Promise((resolve) => {
+        // It could not be started, or has exited already.
+        if (guard.pid === undefined || guard.exitCode !== null)
+          return resolve(guard.exitCode === GUARD_ENDED_COMMAND)
+        guard.once('exit', (code) => resolve(code === GUARD_ENDED_COMMAND))
+        setTimeout(() => resolve(false), EXIT_LIMIT_MS).unref()
+      })
     },
   }
 }

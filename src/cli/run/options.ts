@@ -1,11 +1,13 @@
 import { hostname, userInfo } from 'node:os'
-import { show } from '../../base/arguments.ts'
+import { MIN_TTL_MS } from '../../base/duration.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/records.ts'
+import { showRedacted } from '../../base/redact.ts'
 import { SETTINGS } from '../../configuration/settings.ts'
 import { flag, type Options, STORE_OPTIONS, settingOption, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
+import { formatDuration } from '../format-duration.ts'
 import type { CommandSettings } from '../settings.ts'
 
 /** With a longer grace, a failed renewal could not be retried before SIGTERM. */
@@ -61,13 +63,13 @@ export interface RunOptions {
 }
 
 export function readRunOptions(settings: CommandSettings): RunOptions {
-  const ttl = settings.duration('ttl') ?? SETTINGS.ttl.default
+  const ttl = settings.duration('ttl', MIN_TTL_MS) ?? SETTINGS.ttl.default
   const graceMs = settings.duration('grace') ?? Math.floor(ttl / 6)
   const maxGraceMs = ttl * MAX_GRACE_SHARE
   if (graceMs > maxGraceMs) {
-    const expected = `at most ${maxGraceMs} ms, which is ${MAX_GRACE_SHARE * 100} % of the TTL`
+    const expected = `at most ${formatDuration(maxGraceMs)}, which is ${MAX_GRACE_SHARE * 100} % of the TTL`
     const remedy = 'use a shorter --grace or a longer --ttl'
-    throw usageFailure(`--grace: expected ${expected}, got ${graceMs} ms; ${remedy}`)
+    throw usageFailure(`--grace: expected ${expected}, got ${formatDuration(graceMs)}; ${remedy}`)
   }
   const metadata = settings.all('metadata')
   const wait = readWait(settings)
@@ -98,7 +100,7 @@ function readMetadata(given: readonly string[]): JsonObject {
     given.map((text) => {
       const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
       if (key === undefined || value === undefined)
-        throw usageFailure(`--metadata: expected key=value or one JSON object, got ${show(text)}`)
+        throw usageFailure(`--metadata: expected key=value or one JSON object, got ${showRedacted(text)}`)
       return [key, value]
     }),
   )
@@ -109,7 +111,7 @@ function parseJsonObject(text: string): JsonObject {
     return JSON.parse(text)
   } catch (cause) {
     throw usageFailure(
-      `--metadata: expected key=value or one JSON object, got ${show(text)}: ${messageOf(cause)}`,
+      `--metadata: expected key=value or one JSON object, got ${showRedacted(text)}: ${messageOf(cause)}`,
       {
         cause,
       },

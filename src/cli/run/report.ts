@@ -53,7 +53,13 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
           if (operation === 'renew') reason = error.message
           if (operation !== 'acquire' || !error.retryable || isOutageReported || isQuiet) return
           isOutageReported = true
-          return print('unavailable', `${error.message}; retrying`, { resource })
+          return print(
+            'unavailable',
+            `${error.message}; retrying until the wait is over, holdfast doctor says more`,
+            {
+              resource,
+            },
+          )
         }
         case 'renewed':
           reason = UNANSWERED
@@ -99,5 +105,5 @@ function whyWaiting({ reason, holder, holders, keptFor }: LeaseEvent & { readonl
   }
   return keptFor === undefined
     ? 'reserved for an earlier waiter'
-    : `kept for ${formatDuration(keptFor)} after its last lease`
+    : `not available for another ${formatDuration(keptFor)}, because its last lease keeps it`
 }

@@ -59,10 +59,12 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
 
   const code = await exit
   await clearSession(leader, graceMs)
+  const { isDue } = countdown
   countdown.cancel()
   unlisten()
-  guard.close()
-  return isEndedEarly ? EXIT.lost : code
+  const guardEndedIt = guard.close()
+  // If this process was stopped, its guard has ended the command, and this process hears of its exit first.
+  return isEndedEarly || (isDue && (await guardEndedIt)) ? EXIT.lost : code
 }
 
 function start([file = '', ...args]: readonly string[], { token, resource, id }: Lease): ChildProcess {

@@ -42,16 +42,8 @@ export async function openEtcd(address: string): Promise<OpenedStore> {
     store,
     close,
     async serverParts() {
-      const { etcdAudit, etcdBus, etcdDocuments, etcdSecrets } = await import('../../server/index.ts')
-      // Not below the prefix of the leases, whose watch would receive all contents.
-      const base = prefix?.replace(/\/$/, '')
-      const parts = optional('prefix', base && `${base}-documents/`)
-      return {
-        documents: etcdDocuments(client, parts),
-        audit: etcdAudit(client, parts),
-        secrets: etcdSecrets(client, parts),
-        bus: etcdBus(client, optional('key', base && `${base}-bus`)),
-      }
+      const { etcdShared } = await import('../../server/parts.ts')
+      return etcdShared(client, { prefix: prefix ?? undefined })
     },
     async backendInfo() {
       const [{ version }, { members }] = await Promise.all([

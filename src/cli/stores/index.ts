@@ -1,11 +1,13 @@
 import { orAborted } from '../../base/abort.ts'
-import { answerWithin } from '../../base/answer-within.ts'
+import { answerWithin, settledWithin } from '../../base/answer-within.ts'
 import { systemClock } from '../../base/clock.ts'
 import { isRetryable } from '../../base/errors.ts'
 import { backoffMs, pause, pauseUntilAborted } from '../../base/pause.ts'
+import { redactAddress } from '../../base/redact.ts'
 import { SETTINGS } from '../../configuration/settings.ts'
 import { asFailure, usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
+import { checkAddress } from './check-address.ts'
 import type { OpenedStore, OpenOptions } from './opened-store.ts'
 
 /** A command that has done its work does not wait longer for a server that does not answer. */
@@ -15,7 +17,7 @@ const MIN_REACH_MS = 2000
 
 type Open = (address: string, options: OpenOptions) => Promise<OpenedStore>
 
-const redis: Open = async (address) => (await import('./redis.ts')).openRedis(new URL(address))
+const redis: Open = async (address) => (await import('./redis.ts')).openRedis(address)
 const postgres: Open = async (address) => (await import('./postgres.ts')).openPostgres(new URL(address))
 const etcd: Open = async (address) => (await import('./etcd.ts')).openEtcd(address)
 const http: Open = async (address) => (await import('./http.ts')).openHttp(new URL(address))
@@ -25,6 +27,10 @@ export const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
   file: async (address, options) => (await import('./local.ts')).openFile(address, options),
   redis,
   rediss: redis,
+  'redis+cluster': redis,
+  'rediss+cluster': redis,
+  'redis+sentinel': redis,
+  'rediss+sentinel': redis,
   postgres,
   postgresql: postgres,
   mysql: async (address) => (await import('./mysql.ts')).openMysql(new URL(address)),
@@ -35,8 +41,14 @@ export const OPEN_BY_SCHEME: Readonly<Record<string, Open>> = {
   https: http,
 }
 
-export function storeAddress(settings: CommandSettings): string {
-  return settings.text('store') ?? SETTINGS.store.default
+/** `named`: the address that the command was given, if it was given one. */
+export function storeAddress(settings: CommandSettings, named = settings.text('store')): string {
+  const address = named ?? SETTINGS.store.default
+  const listen = settings.text('listen')
+  if (listen === undefined) return address
+  if (!/^postgres(ql)?:/.test(address))
+    throw usageFailure('--listen: only a store of Postgres has a connection for notifications')
+  return `${address}${address.includes('?') ? '&' : '?'}listen=${encodeURIComponent(listen)}`
 }
 
 /** Opens the store, runs the work, and closes the store. Failures name the store. */
@@ -46,13 +58,14 @@ export async function withStore<T>(
   options: OpenOptions = {},
 ): Promise<T> {
   const { onStep = () => {} } = options
-  onStep(`connecting to ${withoutPassword(address)}`)
+  const shown = redactAddress(address)
+  onStep(`connecting to ${shown}`)
   const opened = await openStore(address, options)
-  onStep(`waiting for ${withoutPassword(address)}`)
+  onStep(`waiting for ${shown}`)
   try {
     return await work(opened)
   } catch (error) {
-    throw asFailure(error, withoutPassword(address))
+    throw asFailure(error, shown)
   } finally {
     onStep('')
     await closed(opened)
@@ -61,20 +74,12 @@ export async function withStore<T>(
 
 /** Waits for the end of `close()`, but not for a server that does not answer. */
 export async function closed(closable: { close(): Promise<void> }): Promise<void> {
-  const limit = pause(systemClock, CLOSE_LIMIT_MS, { background: true })
-  await Promise.race([closable.close().catch(() => {}), limit])
+  await settledWithin(closable.close(), CLOSE_LIMIT_MS, systemClock)
 }
 
 export async function openStore(address: string, options: OpenOptions = {}): Promise<OpenedStore> {
-  const shown = withoutPassword(address)
-  const scheme = /^([a-z]+):/.exec(address)?.[1] ?? ''
-  const open = Object.hasOwn(OPEN_BY_SCHEME, scheme) ? OPEN_BY_SCHEME[scheme] : undefined
-  if (!open) {
-    const schemes = Object.keys(OPEN_BY_SCHEME).map((known) => `${known}:`)
-    throw usageFailure(
-      `${shown} is not the address of a store; expected one that begins with ${schemes.join(', ')}`,
-    )
-  }
+  checkAddress(address)
+  const open = OPEN_BY_SCHEME[address.slice(0, address.indexOf(':'))] as Open
   return untilReached(options, async (left) => {
     try {
       const opened = open(address, options)
@@ -83,10 +88,7 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
         ? answerWithin(opened, Math.max(left, MIN_REACH_MS), { clock: systemClock })
         : opened)
     } catch (error) {
-      // A `URIError`: a `%` in the user or the password that is not followed by two digits.
-      if (error instanceof URIError || (error as { code?: string }).code === 'ERR_INVALID_URL')
-        throw usageFailure(`${shown} is not a valid URL; expected one such as redis://localhost:6379`)
-      throw asFailure(error, shown)
+      throw asFailure(error, redactAddress(address))
     }
   })
 }
@@ -109,11 +111,4 @@ export async function untilReached<T>(
       await (signal ? pauseUntilAborted(systemClock, ms, signal) : pause(systemClock, ms))
     }
   }
-}
-
-/** For messages, which end up in logs and mails. Without a password, the user of `http` and `nats` is a token. */
-export function withoutPassword(address: string): string {
-  return address
-    .replace(/(:\/\/[^/?#]*?):[^/?#]*@/, '$1:…@')
-    .replace(/^(https?|nats)(:\/\/)[^:/?#]*@/, '$1$2…@')
 }

@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { redactAddress } from '../../base/redact.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
 import {
@@ -66,7 +67,8 @@ async function sqliteParts(file: string, path: string, table?: string | null): P
 /** Of an address such as `sqlite:./holdfast.db?table=locks`. The path may be relative. */
 function parseAddress(address: string, { mustExist = false }: OpenOptions) {
   const [, path = '', query = ''] = /^\w+:(?:\/\/(?=[/.]))?([^?]*)\??(.*)$/.exec(address) ?? []
-  if (path === '') throw usageFailure(`${address} has no path; use an address such as sqlite:./holdfast.db`)
+  if (path === '')
+    throw usageFailure(`${redactAddress(address)} has no path; use an address such as sqlite:./holdfast.db`)
   if (mustExist && !existsSync(path))
     throw new Failure(
       EXIT.unavailable,

@@ -1,5 +1,6 @@
-import { isAccessDenied } from '../../clients/mysql-errors.ts'
+import { isLoginDenied } from '../../clients/mysql-errors.ts'
 import { mysqlStore } from '../../stores/mysql/index.ts'
+import { grantMysqlAccess, mysqlTables } from './mysql-grants.ts'
 import {
   type BackendWarning,
   CONNECT_LIMIT_MS,
@@ -21,19 +22,27 @@ export async function openMysql(url: URL): Promise<OpenedStore> {
     await store.close()
     await pool.end()
   }
-  await firstAnswer({ store, close }, 'mysql', isAccessDenied)
+  await firstAnswer({ store, close }, 'mysql', isLoginDenied)
+  const nameOf = (part: string) => `${table ?? 'holdfast'}_${part}`
+  const serverParts = async () => {
+    const { mysqlShared } = await import('../../server/parts.ts')
+    return mysqlShared(pool, { table })
+  }
   return {
     store,
     close,
-    async serverParts() {
-      const { mysqlAudit, mysqlBus, mysqlDocuments, mysqlSecrets } = await import('../../server/index.ts')
-      const tableFor = (part: string) => ({ table: `${table ?? 'holdfast'}_${part}` })
-      return {
-        documents: mysqlDocuments(pool, tableFor('documents')),
-        audit: mysqlAudit(pool, tableFor('audit')),
-        secrets: mysqlSecrets(pool, tableFor('secrets')),
-        bus: mysqlBus(pool, tableFor('bus')),
-      }
+    serverParts,
+    async migrate({ grantTo }) {
+      const { checkDependencies } = await import('../../server/index.ts')
+      const parts = await serverParts()
+      // A check creates and upgrades first.
+      const [failure] = await checkDependencies({ store, ...parts })
+      await parts.bus.close()
+      if (failure) throw failure.error
+      const leases = table ?? 'holdfast_leases'
+      const tables = mysqlTables(leases, Object.keys(parts).map(nameOf))
+      if (grantTo !== undefined) await grantMysqlAccess(pool, grantTo, { leases, tables })
+      return { tables }
     },
     async backendInfo() {
       const [rows] = await pool.query(

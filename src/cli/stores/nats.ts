@@ -1,5 +1,5 @@
-import { show } from '../../base/arguments.ts'
 import { messageOf } from '../../base/errors.ts'
+import { showRedacted } from '../../base/redact.ts'
 import { natsError } from '../../clients/nats-errors.ts'
 import { natsStore } from '../../stores/nats/index.ts'
 import { usageFailure } from '../failure.ts'
@@ -16,7 +16,7 @@ export async function openNats(url: URL): Promise<OpenedStore> {
   const bucket = takeParameter(url, 'bucket')
   const replicas = takeParameter(url, 'replicas')
   if (replicas !== undefined && !/^[1-9]$/.test(replicas))
-    throw usageFailure(`replicas: expected a whole number from 1 to 9, got ${show(replicas)}`)
+    throw usageFailure(`replicas: expected a whole number from 1 to 9, got ${showRedacted(replicas)}`)
   const { connect } = await loadClient('NATS', {
     '@nats-io/transport-node @nats-io/kv': () => import('@nats-io/transport-node'),
   })
@@ -45,14 +45,8 @@ export async function openNats(url: URL): Promise<OpenedStore> {
       warnings: [],
     }),
     async serverParts() {
-      const { natsAudit, natsBus, natsDocuments, natsSecrets } = await import('../../server/index.ts')
-      const parts = { ...options, ...optional('bucket', bucket && `${bucket}-documents`) }
-      return {
-        documents: natsDocuments(connection, parts),
-        audit: natsAudit(connection, parts),
-        secrets: natsSecrets(connection, parts),
-        bus: natsBus(connection, optional('subject', bucket && `${bucket}.bus`)),
-      }
+      const { natsShared } = await import('../../server/parts.ts')
+      return natsShared(connection, options)
     },
     async close() {
       await store.close()

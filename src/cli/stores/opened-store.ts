@@ -12,6 +12,8 @@ export interface OpenedStore {
   readonly store: LeaseStore
   /** Asks the backend about itself, for `doctor`. */
   backendInfo(): Promise<BackendInfo>
+  /** For `doctor`: the commands that this user lacks. Absent: the backend has no rights for single commands. */
+  deniedCommands?(): Promise<DeniedCommands>
   /** For `serve`: the parts of the server on the same backend. Absent: it cannot be used for a server. */
   serverParts?(): Promise<ServerParts>
   /** For `migrate`. Absent: opening the store and using its parts creates what they need. */
@@ -23,6 +25,12 @@ export interface BackendInfo {
   /** Such as `Redis 7.4.1 through ioredis`. */
   readonly version: string
   readonly warnings: readonly BackendWarning[]
+}
+
+export interface DeniedCommands {
+  readonly leases: readonly string[]
+  /** Of the other parts of `serve`. */
+  readonly serve: readonly string[]
 }
 
 /** Leases work, but the user should know or change this. */
@@ -98,6 +106,11 @@ export async function firstAnswer(
 export function accessDenied(reason: string, scheme: string, cause: unknown): LeaseError {
   const remedy = `check the user and the password, as in ${scheme}://USER:PASSWORD@host`
   return new LeaseError('store-failed', `the server does not let you in (${reason}); ${remedy}`, { cause })
+}
+
+/** The server accepted the connection and ended it without an answer. */
+export function closedByServer(backend: string, cause: unknown): LeaseError {
+  return new LeaseError('store-unavailable', `${backend}: the server closed the connection`, { cause })
 }
 
 /** Takes one of our own parameters out of a URL, since the client may not know it. */

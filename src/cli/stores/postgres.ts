@@ -1,3 +1,4 @@
+import type { LeaseError } from '../../base/errors.ts'
 import { followConnection } from '../../clients/connection.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
@@ -25,19 +26,27 @@ interface Connected {
 export async function openPostgres(url: URL): Promise<OpenedStore> {
   const schema = takeParameter(url, 'schema')
   const table = takeParameter(url, 'table')
+  const listen = takeParameter(url, 'listen')
   const connect = await loadClient<(url: string) => Connected>('Postgres', {
     pg: async () => withPg((await import('pg')).default),
     postgres: async () => withPostgresJs((await import('postgres')).default),
   })
   const { client, driver, close: closeClient } = connect(url.href)
+  // A pooler cannot pass notifications on, so another connection goes around it.
+  const direct = listen === undefined ? undefined : connect(listen)
+  const listening = direct && { listen: direct.client }
   const place = { ...optional('schema', schema), ...optional('table', table) }
-  const store = postgresStore(client, place)
+  const store = postgresStore(client, { ...place, ...listening })
   const close = async () => {
     await store.close()
-    await closeClient()
+    await Promise.all([closeClient(), direct?.close()])
   }
-  // The first call of the store repairs what is missing. Its error, if there is one, is the one to show.
-  const found = await inspectPostgres(client, place).catch(() => null)
+  // The first call of the store repairs what is missing, unless the server cannot be reached.
+  const found = await inspectPostgres(client, place).catch(async (error: LeaseError) => {
+    if (!error.retryable) return null
+    await close().catch(() => {})
+    throw error
+  })
   await firstAnswer({ store, close }, 'postgres', (cause) => INVALID_AUTHORIZATION.test(codeOf(cause)))
   const nameOf = (part: string) => `${table ?? 'holdfast'}_${part}`
   return {
@@ -55,19 +64,8 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
       })
     },
     async serverParts() {
-      const { postgresAudit, postgresBus, postgresDocuments, postgresSecrets } = await import(
-        '../../server/index.ts'
-      )
-      const tableFor = (part: string) => ({
-        table: `${schema === undefined ? '' : `${schema}.`}${nameOf(part)}`,
-      })
-      const channel = [schema, table ?? 'holdfast', 'bus'].filter(Boolean).join('_')
-      return {
-        documents: postgresDocuments(client, tableFor('documents')),
-        audit: postgresAudit(client, tableFor('audit')),
-        secrets: postgresSecrets(client, tableFor('secrets')),
-        bus: postgresBus(client, { channel }),
-      }
+      const { postgresShared } = await import('../../server/parts.ts')
+      return postgresShared(client, { schema, table, listen: direct?.client })
     },
     async backendInfo() {
       const [row = {}] = await postgresDatabase(client).query(

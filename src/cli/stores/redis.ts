@@ -1,53 +1,39 @@
-import { systemClock } from '../../base/clock.ts'
-import type { RedisClient } from '../../clients/redis.ts'
+import { redisDatabase } from '../../clients/redis.ts'
+import { deniedCommands, REDIS_COMMANDS, SERVED_PARTS } from '../../clients/redis-commands.ts'
 import { isReply, redisError } from '../../clients/redis-errors.ts'
 import { redisStore } from '../../stores/redis/index.ts'
-import {
-  accessDenied,
-  type BackendWarning,
-  CONNECT_LIMIT_MS,
-  loadClient,
-  type OpenedStore,
-  optional,
-  takeParameter,
-} from './opened-store.ts'
+import { type BackendWarning, type OpenedStore, optional } from './opened-store.ts'
+import { connectRedis, parseRedisAddress } from './redis-clients.ts'
 
-/** How the replies to a missing or wrong password begin. The last one is of Redis before version 6. */
-const ACCESS_DENIED = ['NOAUTH', 'WRONGPASS', 'NOPERM', 'ERR invalid password']
-
-interface Connected {
-  readonly client: RedisClient
-  readonly driver: string
-  info(): Promise<string>
-  close(): void
-}
-
-export async function openRedis(url: URL): Promise<OpenedStore> {
-  const prefix = takeParameter(url, 'prefix')
-  const connect = await loadClient<(url: string) => Promise<Connected>>('Redis', {
-    ioredis: async () => withIoRedis(await import('ioredis')),
-    redis: async () => withNodeRedis(await import('redis')),
-  })
-  const { client, driver, info, close } = await connect(url.href)
+export async function openRedis(address: string): Promise<OpenedStore> {
+  const { place, prefix } = parseRedisAddress(address)
+  const { client, driver, info, close } = await connectRedis(place)
   const store = redisStore(client, optional('prefix', prefix))
   return {
     store,
     async backendInfo() {
-      const fields = parseInfo(await info())
+      const answer = await info().catch((error: unknown) => {
+        if (isReply(error, 'NOPERM')) return null
+        throw redisError(error)
+      })
+      if (answer === null) return { version: `Redis through ${driver}`, warnings: [NO_INFO] }
+      const fields = parseInfo(answer)
       return {
         version: `Redis ${fields.get('redis_version')} through ${driver}`,
         warnings: warningsIn(fields),
       }
     },
+    async deniedCommands() {
+      const run = redisDatabase(client).eval
+      const denied = await deniedCommands(run, SERVED_PARTS, prefix ?? 'holdfast').catch((error: unknown) => {
+        throw redisError(error)
+      })
+      const isOfLeases = (command: string) => REDIS_COMMANDS.leases.includes(command)
+      return { leases: denied.filter(isOfLeases), serve: denied.filter((command) => !isOfLeases(command)) }
+    },
     async serverParts() {
-      const { redisAudit, redisBus, redisDocuments, redisSecrets } = await import('../../server/index.ts')
-      const options = optional('prefix', prefix)
-      return {
-        documents: redisDocuments(client, options),
-        audit: redisAudit(client, options),
-        secrets: redisSecrets(client, options),
-        bus: redisBus(client, optional('channel', prefix && `${prefix}:bus`)),
-      }
+      const { redisShared } = await import('../../server/parts.ts')
+      return redisShared(client, { prefix })
     },
     async close() {
       await store.close()
@@ -56,47 +42,9 @@ export async function openRedis(url: URL): Promise<OpenedStore> {
   }
 }
 
-function withIoRedis({ Redis }: Pick<typeof import('ioredis'), 'Redis'>) {
-  return async (url: string): Promise<Connected> => {
-    const client = new Redis(url, { lazyConnect: true, connectTimeout: CONNECT_LIMIT_MS })
-    const close = () => client.disconnect()
-    await connectOnce(client, close)
-    return { client, driver: 'ioredis', info: () => client.info(), close }
-  }
-}
-
-function withNodeRedis({ createClient }: Pick<typeof import('redis'), 'createClient'>) {
-  return async (url: string): Promise<Connected> => {
-    const client = createClient({ url, socket: { connectTimeout: CONNECT_LIMIT_MS } })
-    const close = () => client.destroy()
-    await connectOnce(client, close)
-    return { client, driver: 'redis', info: () => client.info(), close }
-  }
-}
-
-interface Connectable {
-  connect(): Promise<unknown>
-  on(event: 'error', listener: (error: unknown) => void): unknown
-}
-
-/**
- * Rejects after the first failure, because both clients would retry forever. The listener stays: later errors of the
- * connection are ignored, because each call reports them.
- */
-async function connectOnce(client: Connectable, close: () => void): Promise<void> {
-  const failed = Promise.withResolvers<never>()
-  client.on('error', failed.reject)
-  const timeout = new Error(`the server gave no answer within ${CONNECT_LIMIT_MS} ms`)
-  const cancelLimit = systemClock.setTimer(() => failed.reject(timeout), CONNECT_LIMIT_MS, true)
-  try {
-    await Promise.race([client.connect(), failed.promise])
-  } catch (error) {
-    close()
-    const reason = ACCESS_DENIED.find((code) => isReply(error, code))
-    throw reason ? accessDenied(reason, 'redis', error) : redisError(error)
-  } finally {
-    cancelLimit()
-  }
+const NO_INFO: BackendWarning = {
+  text: 'this user may not ask for INFO, so the version and the settings of the server are unknown',
+  remedy: 'give it +info to have them checked; leases work without it',
 }
 
 function parseInfo(info: string): Map<string, string> {

@@ -34,7 +34,7 @@ export function mysqlBus(client: MysqlClient, options: MysqlBusOptions = {}): Bu
   return createBus({ name: 'MySQL', explain: mysqlError }, (context) => {
     const columns =
       'seq bigint auto_increment primary key, sent_at bigint not null, text longblob not null, key (sent_at)'
-    return new TableTransport(tableOf(client, table, columns, context.calls), context, pollMs)
+    return new TableTransport(tableOf(client, table, columns, { calls: context.calls }), context, pollMs)
   })
 }
 

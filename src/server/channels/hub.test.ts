@@ -306,6 +306,26 @@ describe('a silent socket', () => {
     expect([socket.take(), socket.code]).toEqual([[], null])
   })
 
+  it('is not ended before its answer is read, if this node stood still meanwhile', async () => {
+    let lateMs = 0
+    open({
+      clock: {
+        now: () => clock.now(),
+        monotonic: () => clock.monotonic(),
+        random: () => clock.random(),
+        setTimer: (run, ms) => clock.setTimer(run, ms + lateMs),
+      },
+    })
+    const socket = fakeSocket(hub)
+    await clock.advance(25_000)
+    lateMs = 60_000
+    await clock.advance(76_000)
+    expect([socket.take(), socket.code]).toEqual([[{ event: 'pusher:ping', data: {} }], null])
+    socket.say('pusher:pong')
+    await clock.advance(71_000)
+    expect(socket.code).toBeNull()
+  })
+
   it('is ended with 4201 when it does not answer', async () => {
     const socket = fakeSocket(hub)
     await clock.advance(70_000)

@@ -231,12 +231,17 @@ export class Hub implements ChannelsHub {
   }
 
   #checkLater(): void {
+    const everyMs = this.#activityTimeoutMs / 3
+    const dueAt = this.#clock.monotonic() + everyMs
     this.#cancelCheck = this.#clock.setTimer(
       () => {
-        for (const socket of this.#sockets) socket.check(this.#activityTimeoutMs, PONG_LIMIT_MS)
+        // After this node stood still, pongs wait to be read. They are, before the next check.
+        const stoodStill = this.#clock.monotonic() - dueAt >= PONG_LIMIT_MS / 2
+        if (!stoodStill)
+          for (const socket of this.#sockets) socket.check(this.#activityTimeoutMs, PONG_LIMIT_MS)
         this.#checkLater()
       },
-      this.#activityTimeoutMs / 3,
+      everyMs,
       true,
     )
   }

@@ -7,6 +7,7 @@ import type { SenderOf } from '../http/proxies.ts'
 import { Hub } from './hub.ts'
 import type { ChannelLimits } from './limits.ts'
 
+export { channelInUse, NFC_EXPECTED } from './signing.ts'
 export type { ChannelLimits }
 
 /** What the service needs of the sockets of this node. */

@@ -23,14 +23,26 @@ async function startNode() {
     ...bus,
     publish: async (message) => (connection.sends ? bus.publish(message) : undefined),
   }
-  const presence = new Presence(own, clock, (change) => {
+  const changes: string[] = []
+  const waiting: BusMessage[] = []
+  let lateMs = 0
+  const late = new Proxy(clock, {
+    get(target, name) {
+      if (name === 'setTimer') return (run: () => void, ms: number) => target.setTimer(run, ms + lateMs)
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const presence = new Presence(own, late, (change) => {
     const { type, id, info } = change
+    changes.push(`${type} ${id}`)
     if (view.has(id) === (type === 'added')) odd.push(change)
     if (type === 'added') view.set(id, info)
     else view.delete(id)
   })
   const subscription = await bus.subscribe((message) => {
-    if (connection.receives) presence.receive(message)
+    if (lateMs > 0) waiting.push(message)
+    else if (connection.receives) presence.receive(message)
   })
   presence.start()
   await settled()
@@ -40,6 +52,15 @@ async function startNode() {
     view,
     odd,
     members: () => [...presence.members(ROOM).keys()].sort(),
+    changes,
+    /** From its next beat on, its timers are so late, and what arrives waits. */
+    stand(ms: number) {
+      lateMs = ms
+    },
+    goOn() {
+      lateMs = 0
+      for (const message of waiting.splice(0)) presence.receive(message)
+    },
     /** Without a message to the others. */
     async die() {
       await subscription[Symbol.asyncDispose]()
@@ -119,6 +140,22 @@ describe('a member', () => {
     expect(b.members()).toEqual(['ann'])
     await clock.advance(15_000)
     expect([b.members(), [...b.view]]).toEqual([[], []])
+  })
+
+  it('is still there for a node that stood still, and did not hear of the others meanwhile', async () => {
+    const [still, other] = [await startNode(), await startNode()]
+    other.presence.join(ROOM, 'ann', null)
+    await clock.advance(10_000)
+    expect(still.members()).toEqual(['ann'])
+    still.stand(60_000)
+    // Its next beat but one comes before it reads what has arrived.
+    await clock.advance(81_000)
+    still.goOn()
+    await clock.advance(20_000)
+    expect([still.members(), still.changes]).toEqual([['ann'], ['added ann']])
+    await other.die()
+    await clock.advance(120_000)
+    expect(still.members()).toEqual([])
   })
 
   it('is not affected by messages of another version', async () => {

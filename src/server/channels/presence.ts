@@ -16,6 +16,8 @@ export type OnMemberChange = (change: MemberChange, isOurs: boolean) => void
 
 const BEAT_MS = 10_000
 const LOST_AFTER_MS = 35_000
+/** If its own beat comes so late, this node stood still, and the messages of the others wait to be read. */
+const STOOD_STILL_MS = 2 * BEAT_MS
 /** An entry has some thousand bytes at most. */
 const ENTRIES_PER_PAGE = 100
 
@@ -50,6 +52,7 @@ export class Presence {
   readonly #peers = new Map<string, Peer>()
   #seq = 0
   #stopped = false
+  #beatAt = 0
   #cancelBeat = () => {}
 
   constructor(bus: Bus, clock: Clock, onChange: OnMemberChange) {
@@ -91,6 +94,7 @@ export class Presence {
   /** To be called when this node receives the messages of the bus. */
   start(): void {
     this.#publish({ kind: 'beat' })
+    this.#beatAt = this.#clock.monotonic()
     this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), BEAT_MS, true)
   }
 
@@ -148,9 +152,12 @@ export class Presence {
   }
 
   #beat(): void {
-    const lostBefore = this.#clock.monotonic() - LOST_AFTER_MS
-    for (const [node, { lastMessageAt }] of this.#peers)
-      if (lastMessageAt < lostBefore) this.#forget(node, this.#isFirst(node))
+    const now = this.#clock.monotonic()
+    const stoodStill = now - this.#beatAt >= STOOD_STILL_MS
+    for (const [node, peer] of this.#peers) {
+      if (stoodStill) peer.lastMessageAt = now
+      else if (peer.lastMessageAt < now - LOST_AFTER_MS) this.#forget(node, this.#isFirst(node))
+    }
     this.start()
   }
 

@@ -1,4 +1,5 @@
 import { refuse } from '../../base/arguments.ts'
+import { roomOfChannel } from '../../protocol/index.ts'
 import { Signer } from '../signer.ts'
 
 /** Without a colon: with one, the signed text could be that of another channel. */
@@ -62,6 +63,13 @@ export function isPresence(channel: string): boolean {
 /** Whether a subscription needs a signature. */
 export function isSigned(channel: string): boolean {
   return channel.startsWith('private-') || isPresence(channel)
+}
+
+export const NFC_EXPECTED = "expected the name of the room in NFC: use name.normalize('NFC')"
+
+/** The name under which a channel has subscribers: rooms are known in NFC, all other channels as they are written. */
+export function channelInUse(channel: string): string {
+  return roomOfChannel(channel) === null ? channel : channel.normalize('NFC')
 }
 
 function signedText(socketId: string, channel: string, channelData: string | undefined): string {

@@ -1,17 +1,18 @@
 import type { Clock } from '../../base/clock.ts'
 import type { JsonValue } from '../../base/records.ts'
-import {
-  formatFrame,
-  PUSHER_CLOSE,
-  type PusherFrame,
-  parseFrame,
-  parseJson,
-  roomOfChannel,
-} from '../../protocol/index.ts'
+import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame, parseJson } from '../../protocol/index.ts'
 import type { ChannelsOptions, Connection, EventNaming } from './index.ts'
 import { type ChannelLimits, PerSecond } from './limits.ts'
 import type { Presence } from './presence.ts'
-import { isPresence, isSigned, isUserChannel, type Signing, userChannel } from './signing.ts'
+import {
+  channelInUse,
+  isPresence,
+  isSigned,
+  isUserChannel,
+  NFC_EXPECTED,
+  type Signing,
+  userChannel,
+} from './signing.ts'
 import type { Subscribers } from './subscribers.ts'
 
 /** What all sockets of a node share. */
@@ -199,8 +200,7 @@ export class Socket {
     const { limits, publicChannels } = this.#context
     if (channel === '' || channel.length > limits.channelName || CONTROL_CHARACTER.test(channel))
       return { status: 400, error: 'the name of the channel is not valid' }
-    if (roomOfChannel(channel) !== null && channel !== channel.normalize('NFC'))
-      return { status: 400, error: "expected the name of the room in NFC: use name.normalize('NFC')" }
+    if (channel !== channelInUse(channel)) return { status: 400, error: NFC_EXPECTED }
     if (isUserChannel(channel) && channel !== userChannel(this.#user ?? ''))
       return { status: 403, error: 'this is the channel of another user' }
     if (!publicChannels && !isSigned(channel) && !isUserChannel(channel))

@@ -60,7 +60,8 @@ export function createApp(service: Service, handler: RequestHandler): Hono {
     const found = patterns.filter(({ pattern }) => pattern.test(context.req.path))
     if (found.length === 0)
       return handler.refuse(context, new HttpError(404, 'not_found', 'there is nothing here'))
-    const headers = { Allow: [...new Set(found.map(({ method }) => method))].join(', ') }
+    const methods = found.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    const headers = { Allow: [...new Set(methods)].join(', ') }
     return handler.refuse(
       context,
       new HttpError(405, 'method_not_allowed', `expected ${headers.Allow}`, { headers }),

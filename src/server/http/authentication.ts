@@ -15,7 +15,7 @@ import {
 } from '../identity.ts'
 import { setLimited } from '../limited-map.ts'
 import type { LockClient } from '../locks.ts'
-import { type SessionCookies, sessionCookies } from '../session-cookie.ts'
+import { type CookieSender, type SessionCookies, sessionCookies } from '../session-cookie.ts'
 import { HttpError } from './http-error.ts'
 import { type HeaderOf, headerOf } from './request-headers.ts'
 
@@ -44,6 +44,8 @@ interface TokenRole {
 const ROLES: readonly Role[] = ['session', 'lease', 'admin']
 const UNKNOWN_TOKEN =
   'the server does not know this token; send one of its leaseTokens or adminTokens, or no Authorization header'
+/** The answer to a request for a socket sets no cookie, so how the browser calls does not matter. */
+const NO_COOKIE_SET: CookieSender = { isSecure: false, prefix: '' }
 const MAX_IDENTITIES = 20_000
 const MAX_CLIENTS_OF_IDENTITY = 100
 
@@ -68,8 +70,7 @@ export class Authenticator {
     return new Authenticator(tokens, sessionCookies(settings, clock), identify)
   }
 
-  /** `isSecure`: whether the client called over HTTPS. */
-  async authenticate(request: Request, header: HeaderOf, isSecure: boolean): Promise<Authentication> {
+  async authenticate(request: Request, header: HeaderOf, sender: CookieSender): Promise<Authentication> {
     const authorization = header('authorization')
     if (authorization !== undefined) {
       const result = await this.#byToken(authorization)
@@ -84,7 +85,7 @@ export class Authenticator {
       checkResult(result)
       return this.#authentication(result, { byToken: false, isNew: false })
     }
-    const { id, isNew, setCookie } = await this.#cookies.read(header('cookie'), isSecure)
+    const { id, isNew, setCookie } = await this.#cookies.read(header('cookie'), sender)
     const cookie = setCookie === undefined ? {} : { setCookie }
     return this.#authentication({ id }, { byToken: false, isNew, ...cookie })
   }
@@ -117,7 +118,7 @@ export class Authenticator {
 /** Whether the sender of a request that opens a socket may hear a public channel: by the same rule as over HTTP. */
 export function channelCheck(authenticator: Authenticator, authorize: Authorize) {
   return async (channel: string, request: Request): Promise<boolean> => {
-    const { identity } = await authenticator.authenticate(request, headerOf(request), false)
+    const { identity } = await authenticator.authenticate(request, headerOf(request), NO_COOKIE_SET)
     const room = roomOfChannel(channel)
     return room === null ? authorize(identity, 'subscribe', channel) : authorize(identity, 'read', room)
   }

@@ -9,7 +9,7 @@ import {
   type ServiceBed,
   serviceBed,
 } from '../../../test/server/service-bed.ts'
-import { isDeeper } from './body.ts'
+import { flawOf } from './body.ts'
 
 const DOCUMENT = '/api/documents/room-1'
 const LOCK = `${DOCUMENT}/lock`
@@ -27,6 +27,13 @@ function nested(arrays: number): string {
   return `{"content":${'['.repeat(arrays)}"]"${']'.repeat(arrays)},"token":1}`
 }
 
+/** A document with this JSON in its content. */
+function numbered(json: string): string {
+  return `{"content":["a\\"1e400",${json}],"token":1}`
+}
+
+const NOT_UTF8 = new Blob(['{"content":"', new Uint8Array([0xff]), '"}'])
+
 const BAD: readonly (readonly [
   title: string,
   call: readonly [method: string, path: string, body?: unknown, headers?: Record<string, string>],
@@ -41,6 +48,7 @@ const BAD: readonly (readonly [
   ['a room with broken UTF-8', ['POST', '/api/documents/%ff/lock'], 400, 'invalid_room'],
   ['a room with a percent sign alone', ['GET', '/api/documents/100%/lock'], 400, 'invalid_room'],
   ['a room whose name has percent signs', ['GET', '/api/documents/%25ff/lock?about=%ff'], 200, ''],
+  ['a room that a path cannot name', ['POST', '/api/documents/locks', { rooms: ['.'] }], 400, 'invalid_room'],
   ['a room that is a path', ['GET', '/api/documents/../lock'], 404, 'not_found'],
   [
     'a megabyte for a lock',
@@ -55,6 +63,47 @@ const BAD: readonly (readonly [
   ['JSON that is nested one level too deeply', ['PUT', DOCUMENT, nested(100)], 400, 'body_too_deep'],
   ['JSON that is nested as deeply as allowed', ['PUT', DOCUMENT, nested(99)], 409, 'stale_token'],
   ['deep JSON for a lock', ['POST', LOCK, '['.repeat(8000)], 400, 'body_too_deep'],
+  ['a number that is too large', ['PUT', DOCUMENT, numbered('1e400')], 400, 'inexact_number'],
+  ['a number that would become 0', ['PUT', DOCUMENT, numbered('-1e-400')], 400, 'inexact_number'],
+  [
+    'an integer that would be rounded',
+    ['PUT', DOCUMENT, numbered('9007199254740993')],
+    400,
+    'inexact_number',
+  ],
+  [
+    'a fraction with more digits than a double has',
+    ['PUT', DOCUMENT, numbered('3.141592653589793238')],
+    400,
+    'inexact_number',
+  ],
+  [
+    'a number of a megabyte',
+    ['PUT', DOCUMENT, numbered(`${'1'.padEnd(900_000, '0')}1`)],
+    400,
+    'inexact_number',
+  ],
+  [
+    'a large integer that a double holds',
+    ['PUT', DOCUMENT, numbered('9007199254740992')],
+    409,
+    'stale_token',
+  ],
+  [
+    'a fraction that C writes for 0.1',
+    ['PUT', DOCUMENT, numbered('0.10000000000000001')],
+    409,
+    'stale_token',
+  ],
+  ['digits in a text', ['PUT', DOCUMENT, numbered('"9007199254740993"')], 409, 'stale_token'],
+  ['a form that is not UTF-8', ['POST', '/broadcasting/auth', NOT_UTF8], 400, 'invalid_body'],
+  ['JSON that is not UTF-8', ['PUT', DOCUMENT, NOT_UTF8], 400, 'invalid_body'],
+  [
+    'JSON that is not UTF-8, with its length',
+    ['PUT', DOCUMENT, NOT_UTF8, { 'Content-Length': String(NOT_UTF8.size) }],
+    400,
+    'invalid_body',
+  ],
   ['JSON of another kind', ['PUT', DOCUMENT, '[]'], 400, 'invalid_body'],
   ['a token that is text', ['PUT', DOCUMENT, { content: '', token: '1' }], 400, 'invalid_body'],
   ['a token that is not an integer', ['PUT', DOCUMENT, { content: '', token: 1.5 }], 400, 'invalid_body'],
@@ -62,6 +111,15 @@ const BAD: readonly (readonly [
   ['a name with control characters', ['POST', LOCK, { name: 'a\nb' }], 400, 'invalid_body'],
   ['a wait that is not a number', ['POST', `${LOCK}?wait=soon`], 400, 'invalid_query'],
   ['a wait in scientific notation', ['POST', `${LOCK}?wait=1e9`], 400, 'invalid_query'],
+  ['a wait that is given twice', ['POST', `${LOCK}?wait=1&wait=2`], 400, 'invalid_query'],
+  ['a wait that is not UTF-8', ['POST', `${LOCK}?wait=%ff`], 400, 'invalid_query'],
+  [
+    'a compressed body',
+    ['PUT', DOCUMENT, { content: 1, token: 1 }, { 'Content-Encoding': 'gzip' }],
+    415,
+    'unsupported_encoding',
+  ],
+  ['an array for an object', ['POST', LOCK, '[]'], 400, 'invalid_body'],
   ['an invalid client id', ['POST', LOCK, undefined, { 'X-Holdfast-Client': 'a b' }], 400, 'invalid_client'],
   [
     'a page of another origin',
@@ -229,6 +287,30 @@ describe('pages of another origin that the settings name', () => {
   })
 })
 
+describe('the numbers of JSON', () => {
+  it('that a program writes from doubles are accepted, in any notation', () => {
+    checkProperty(
+      fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (double) => {
+        for (const text of [String(double), double.toExponential(), double.toPrecision(17)])
+          expect([text, flawOf(`[${text}]`, 1)]).toEqual([text, null])
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('that would come back with another value are found', () => {
+    checkProperty(
+      fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
+        const isKept = BigInt(Number(integer)) === integer
+        // A text such as 1e+21 stands for the same integer.
+        const isWritten = BigInt(Number(integer).toLocaleString('en', { useGrouping: false })) === integer
+        expect(flawOf(`${integer}`, 1)).toEqual(isKept && isWritten ? null : { number: `${integer}` })
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
 describe('the depth of JSON', () => {
   it('is that of its arrays and objects, whatever its texts contain', () => {
     const depthOf = (value: unknown): number =>
@@ -237,7 +319,7 @@ describe('the depth of JSON', () => {
     const values = fc.anything({ values: [texts], key: texts, maxDepth: 6 })
     checkProperty(
       fc.property(values, fc.nat(6), (value, max) => {
-        expect(isDeeper(JSON.stringify(value), max)).toBe(depthOf(value) > max)
+        expect(flawOf(JSON.stringify(value), max)).toBe(depthOf(value) > max ? 'too deep' : null)
       }),
       { numRuns: 2000 },
     )

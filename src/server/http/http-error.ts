@@ -1,6 +1,6 @@
 import { LeaseError } from '../../base/errors.ts'
-import type { Action } from '../identity.ts'
-import { Superseded, Withdrawn } from '../waiting-requests.ts'
+import { type Action, roomOf } from '../identity.ts'
+import { Stopping, Superseded, Withdrawn } from '../waiting-requests.ts'
 import type { HttpErrorCode, HttpStatusOf } from './error-codes.ts'
 
 /** A refusal, as the answer will say it. */
@@ -24,11 +24,6 @@ export class HttpError<Code extends HttpErrorCode = HttpErrorCode> extends Error
     this.details = more.details ?? {}
     this.headers = more.headers ?? {}
   }
-}
-
-/** The server is stopping. The client may repeat the request, perhaps at another node. */
-export class Stopping extends Error {
-  override readonly name = 'Stopping'
 }
 
 /** The answer never contains internals of an error: those are in the log. */
@@ -56,8 +51,9 @@ const TOKENS: Partial<Record<Action, string>> = {
   admin: 'adminTokens',
 }
 
-export function forbidden(action: Action): HttpError {
-  const tokens = TOKENS[action]
+export function forbidden(action: Action, resource: string): HttpError {
+  const isRoomLease = action === 'lease' && roomOf(resource) !== null
+  const tokens = isRoomLease ? TOKENS.admin : TOKENS[action]
   const remedy = tokens ? `; by default it takes one of the ${tokens} of the server` : ''
   return new HttpError(403, 'forbidden', `you may not do that${remedy}`)
 }

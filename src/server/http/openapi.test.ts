@@ -3,11 +3,16 @@ import type { Service } from '../service.ts'
 import { allRoutes } from './app.ts'
 import { openApi } from './openapi.ts'
 
-const SETTINGS = { cookieName: 'sid' }
+const SETTINGS = { cookieName: 'sid', maxRoomBytes: 200 }
 const document = openApi(allRoutes({ settings: SETTINGS } as Service), SETTINGS)
 const { paths } = document as unknown as Record<'paths', Record<string, Record<string, Operation>>>
 
 interface Operation {
+  readonly parameters: readonly {
+    readonly name: string
+    readonly required: boolean
+    readonly schema: object
+  }[]
   readonly requestBody: Content
   readonly responses: Readonly<Record<string, Content>>
 }
@@ -26,8 +31,8 @@ it('the document describes fields as JSON Schema, with their limits', () => {
   expect(bodyOf('/api/leases/{resource}')).toEqual({
     type: 'object',
     properties: {
-      id: { type: 'string', minLength: 1, maxLength: 512 },
-      owner: { type: 'string', minLength: 1, maxLength: 512 },
+      id: { type: 'string', minLength: 1, maxLength: 512, pattern: '^[^\\0\\p{Cs}]*$' },
+      owner: { type: 'string', minLength: 1, maxLength: 512, pattern: '^[^\\0\\p{Cs}]*$' },
       ttl: { type: 'integer', minimum: 10, maximum: 86_400_000 },
       metadata: { type: 'object', additionalProperties: {}, propertyNames: { type: 'string' } },
       wait: { type: 'boolean' },
@@ -69,13 +74,45 @@ it('the document describes constants, choices, alternatives and null', () => {
     properties: {
       ended: {
         anyOf: [
-          { properties: { state: { enum: ['held', 'released', 'expired', 'taken-over'] } } },
+          { properties: { state: { enum: ['held', 'kept', 'released', 'expired', 'taken-over'] } } },
           { type: 'null' },
         ],
       },
       holders: { type: 'array' },
     },
     required: ['ended', 'holder', 'holders'],
+  })
+})
+
+it('the document declares headers, repeated and required parameters', () => {
+  const parametersOf = (path: string, method: string) =>
+    Object.fromEntries(
+      (paths[path]?.[method]?.parameters ?? []).map(({ name, required, schema }) => [
+        name,
+        { required, schema },
+      ]),
+    )
+  expect(parametersOf('/api/documents/{roomId}', 'put')).toMatchObject({
+    'X-Holdfast-Client': { required: false },
+    'If-Match': { required: false },
+    'If-None-Match': { required: false },
+  })
+  expect(parametersOf('/api/leases', 'put')).toMatchObject({ resource: { required: true } })
+  expect(parametersOf('/api/leases', 'get')).toMatchObject({
+    resource: { required: false, schema: { type: 'array', items: { type: 'string' } } },
+  })
+  expect(paths['/api/documents/{roomId}']?.['put']?.responses['412']).toMatchObject({
+    headers: { ETag: { required: true } },
+  })
+})
+
+it('the document names the codes of errors by their status', () => {
+  expect(answerOf('/api/documents/{roomId}/lock', 'put', 404)).toMatchObject({
+    properties: { error: { enum: expect.arrayContaining(['lock_not_found']) } },
+  })
+  expect(JSON.stringify(answerOf('/api/documents/{roomId}/lock', 'put', 404))).not.toContain('stale_token')
+  expect(answerOf('/api/documents/{roomId}', 'put', 412)).toMatchObject({
+    required: ['error', 'message', 'revision'],
   })
 })
 

@@ -231,3 +231,43 @@ describe('the limit of requests', () => {
     expect(lines).toContain('clientOf')
   })
 })
+
+describe('the path below which a client sees the service', () => {
+  const prefixOf = (header: string, trustProxy: unknown = 1) =>
+    senderOf(trustProxy, { 'x-forwarded-prefix': header }, '10.0.0.1').prefix
+
+  it('is what a trusted proxy has written', () => {
+    expect(prefixOf('/locks')).toBe('/locks')
+    expect(prefixOf('/team-1/locks/')).toBe('/team-1/locks')
+    expect(prefixOf('/invented, /locks')).toBe('/locks')
+    expect(prefixOf('/locks', NETWORKS)).toBe('/locks')
+    expect(prefixOf('/locks', false)).toBe('')
+    expect(prefixOf('/locks', '192.168.0.0/16')).toBe('')
+  })
+
+  it.each([
+    '',
+    '/',
+    'locks',
+    '//other.test',
+    '/a//b',
+    '/..',
+    '/a/../b',
+    '/./a',
+    '/a;b',
+    '/a b',
+    '/a%2fb',
+    `/${'a'.repeat(200)}`,
+  ])('is the root if the header is %j', (header) => {
+    expect(prefixOf(header)).toBe('')
+  })
+
+  it('is the path of the cookie', async () => {
+    await using bed = await serviceBed({ settings: { trustProxy: 1 } })
+    const headers = { 'X-Forwarded-Prefix': '/locks', Origin: ORIGIN }
+    const { headers: answered } = await bed
+      .browser()
+      .call('GET', '/api/documents/1/lock', undefined, { headers })
+    expect(answered.get('set-cookie')).toContain('; Path=/locks; ')
+  })
+})

@@ -13,6 +13,8 @@ export interface Sender {
   readonly host: string
   /** Whether the client called over HTTPS; `undefined`: no trusted proxy says so. */
   readonly isSecure: boolean | undefined
+  /** The path below which the client sees the service, such as `/locks`; empty: at the root. */
+  readonly prefix: string
 }
 
 export type SenderOf = (header: HeaderOf, connection: string | undefined) => Sender
@@ -23,6 +25,9 @@ interface Forwarded {
   readonly hosts: readonly string[]
   readonly protocols: readonly string[]
 }
+
+const PREFIX = /^(\/(?!\.\.?(\/|$))[\w.~-]+)+$/
+const MAX_PREFIX_LENGTH = 200
 
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i
 /** An address that a proxy hides, as RFC 7239 writes it. */
@@ -43,7 +48,7 @@ export function trustedProxies({
   }
 
   return (header, connection = '') => {
-    const direct = { address: connection, host: header('host') ?? '', isSecure: undefined }
+    const direct = { address: connection, host: header('host') ?? '', isSecure: undefined, prefix: '' }
     const forwarded = trustProxy === false ? undefined : readForwarded(header, proxyHeaders)
     if (!forwarded) return direct
     const { addresses, hosts, protocols } = forwarded
@@ -56,6 +61,7 @@ export function trustedProxies({
       address: entryOf(addresses, proxies) || direct.address,
       host: HOST.test(host) ? host : direct.host,
       isSecure: protocol === '' ? undefined : protocol === 'https',
+      prefix: prefixOf(entryOf(listOf(header('x-forwarded-prefix')), proxies)),
     }
   }
 }
@@ -63,6 +69,12 @@ export function trustedProxies({
 /** What the farthest of so many proxies has written. A proxy may also replace the list by its own entry. */
 function entryOf(list: readonly string[], proxies: number): string {
   return list.at(-Math.min(proxies, list.length)) ?? ''
+}
+
+/** Empty unless it can be the path of a cookie as it is. */
+function prefixOf(text: string): string {
+  const prefix = text.replace(/\/$/, '')
+  return PREFIX.test(prefix) && prefix.length <= MAX_PREFIX_LENGTH ? prefix : ''
 }
 
 /** `undefined`: no proxy has written anything. */

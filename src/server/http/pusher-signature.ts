@@ -53,9 +53,18 @@ export class PusherSignatures {
       .filter(([name]) => name !== 'auth_signature')
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, value]) => `${name}=${value}`)
-    const text = [method, decodeURI(pathname), parameters.join('&')].join('\n')
-    if (!(await this.#signer.verify(text, auth_signature)))
-      throw refusal('auth_signature: it is not that of this request with the channelSecret of this server')
+    for (const path of signedPaths(pathname))
+      if (await this.#signer.verify([method, path, parameters.join('&')].join('\n'), auth_signature)) return
+    throw refusal('auth_signature: it is not that of this request with the channelSecret of this server')
+  }
+}
+
+/** Some clients sign the path as they send it, others before it is percent-encoded. */
+function signedPaths(pathname: string): Set<string> {
+  try {
+    return new Set([pathname, decodeURI(pathname)])
+  } catch {
+    return new Set([pathname])
   }
 }
 

@@ -4,6 +4,9 @@ export interface QueryParameter<T> {
   /** JSON Schema, for the OpenAPI document. */
   readonly schema: object
   readonly description: string
+  readonly isRequired?: true
+  /** It may be given several times. */
+  readonly isRepeated?: true
   parse(name: string, text: string): T
 }
 
@@ -34,11 +37,15 @@ export function seconds(max: number, description: string): QueryParameter<number
 
 export function text(maxLength: number, description: string): QueryParameter<string> {
   return {
-    schema: { type: 'string', maxLength },
+    schema: { type: 'string', maxLength, pattern: '^[^\\0]*$' },
     description,
     parse(name, value) {
-      if (value.length <= maxLength) return value
-      throw new HttpError(400, 'invalid_query', `${name}: expected at most ${maxLength} characters`)
+      if (value.length <= maxLength && !value.includes('\0')) return value
+      throw new HttpError(
+        400,
+        'invalid_query',
+        `${name}: expected at most ${maxLength} characters without NUL`,
+      )
     },
   }
 }

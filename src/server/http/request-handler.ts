@@ -3,7 +3,6 @@ import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import type { Tracer } from '../../base/tracing.ts'
 import type { Settings } from '../../configuration/settings.ts'
-import { PROTOCOL_HEADER, PROTOCOL_VERSION } from '../../protocol/index.ts'
 import type { Authorize } from '../identity.ts'
 import { errorFields, type Log } from '../log.ts'
 import type { Meter } from '../stats.ts'
@@ -15,9 +14,10 @@ import { crossOriginHeaders, isAllowedOrigin, originRefusal, preflightHeaders } 
 import type { Sender, SenderOf } from './proxies.ts'
 import { PusherSignatures } from './pusher-signature.ts'
 import { RateLimits } from './rate-limit.ts'
+import { replyOf, respond } from './reply.ts'
 import { IncomingRequest } from './request.ts'
 import { connectionOf, type HeaderOf, headersOf } from './request-headers.ts'
-import { RequestLog, requestIdOf } from './request-log.ts'
+import { KNOWN_METHODS, RequestLog, requestIdOf } from './request-log.ts'
 import type { Reply, Route } from './route.ts'
 
 /** Whom the limits count, if you know better than the connection: an address, or a name of your own. */
@@ -38,16 +38,6 @@ export interface RequestHandlerOptions {
   readonly stop: AbortSignal
 }
 
-const HEADERS = {
-  'Content-Type': 'application/json',
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  [PROTOCOL_HEADER]: String(PROTOCOL_VERSION),
-}
-
 /** Checks each request before its route handles it, and sends every answer. */
 export class RequestHandler {
   readonly #options: RequestHandlerOptions
@@ -64,13 +54,25 @@ export class RequestHandler {
   }
 
   handle(route: Route, context: Context): Promise<Response> {
-    const { tracer } = this.#options
+    const respond = () => this.#handle(route, context)
     // Traces of heartbeats and probes would hide all others.
-    if (!tracer || route.isFrequent) return this.#handle(route, context)
-    const attributes = { 'http.request.method': route.method, 'http.route': route.path }
-    const opened = tracer.open(`${route.method} ${route.path}`, attributes, 'server', headersOf(context))
+    return route.isFrequent ? respond() : this.#traced(route.method, route.path, context, respond)
+  }
+
+  /** `path`: undefined if no route has the path, which is a text of a stranger. */
+  async #traced(
+    method: string,
+    path: string | undefined,
+    context: Context,
+    respond: () => Response | Promise<Response>,
+  ): Promise<Response> {
+    const { tracer } = this.#options
+    if (!tracer) return respond()
+    const name = path === undefined ? method : `${method} ${path}`
+    const attributes = { 'http.request.method': method, ...(path !== undefined && { 'http.route': path }) }
+    const opened = tracer.open(name, attributes, 'server', headersOf(context))
     return tracer.inSpan(opened, async () => {
-      const response = await this.#handle(route, context)
+      const response = await respond()
       opened.span.setAttributes({ 'http.response.status_code': response.status })
       return response
     })
@@ -89,6 +91,8 @@ export class RequestHandler {
     } catch (error) {
       failure = error
       reply = replyOf(refusalOf(error, context.req.raw))
+    } finally {
+      request.end()
     }
     const { origins } = settings
     if (origins.length > 0) Object.assign(headers, crossOriginHeaders(header, request.sender.host, origins))
@@ -107,7 +111,7 @@ export class RequestHandler {
     const { settings, isOwnHost } = this.#options
     const header = headersOf(context)
     const { host } = this.#senderOf(context, header)
-    if (!isOwnHost(host)) return this.refuse(context, misdirected())
+    if (!isOwnHost(host)) return this.#refuse(context, misdirected())
     const allowed = crossOriginHeaders(header, host, settings.origins)
     const isAllowed = 'Access-Control-Allow-Origin' in allowed
     const headers = isAllowed ? { ...allowed, ...preflightHeaders(settings.headers) } : {}
@@ -115,7 +119,12 @@ export class RequestHandler {
   }
 
   /** For a request without a route. `path`: of the route that has other methods. */
-  refuse(context: Context, reason: HttpError, path?: string): Response {
+  refuse(context: Context, reason: HttpError, path?: string): Promise<Response> {
+    const method = KNOWN_METHODS.has(context.req.method) ? context.req.method : '_OTHER'
+    return this.#traced(method, path, context, () => this.#refuse(context, reason, path))
+  }
+
+  #refuse(context: Context, reason: HttpError, path?: string): Response {
     const header = headersOf(context)
     const sender = this.#senderOf(context, header)
     const error = this.#options.isOwnHost(sender.host) ? reason : misdirected()
@@ -170,7 +179,9 @@ export class RequestHandler {
     this.#checkOrigin(route, authentication, request)
     const resource = request.checkNames(route, settings.maxRoomBytes)
     if (route.action !== 'identified' && !(await authorize(request.identity, route.action, resource)))
-      throw forbidden(route.action)
+      throw forbidden(route.action, resource)
+    request.checkQuery(route)
+    request.checkHeaders(route)
     const bytes = settings[route.limit ?? 'maxBody']
     if (route.body) {
       const isForm = route.form && !header('content-type')?.includes('json')
@@ -190,7 +201,8 @@ export class RequestHandler {
     const { authenticator } = this.#options
     const { header, sender } = request
     const isSecure = sender.isSecure ?? raw.url.startsWith('https:')
-    const authenticating = authenticator.authenticate(raw, header, isSecure)
+    const { prefix } = sender
+    const authenticating = authenticator.authenticate(raw, header, { isSecure, prefix })
     if (request.limitKey !== '') return authenticating
     const authentication = await authenticating.catch((error: unknown) => {
       this.#limits.checkUnknown(route, 'strangers')
@@ -209,6 +221,8 @@ export class RequestHandler {
     const body =
       method === 'GET' ? '' : await readText(raw, request.header, settings[route.limit ?? 'maxBody'])
     await this.#signatures.check({ method, url, body })
+    request.checkEncoding('path')
+    request.checkQuery(route)
     if (route.body) request.body = validated(route.body, parseBody(body, settings.maxDepth)) as never
   }
 
@@ -224,13 +238,4 @@ export class RequestHandler {
 function refusalOf(error: unknown, request: Request): HttpError {
   const refusal = asHttpError(error)
   return refusal.code === 'internal' && request.signal.aborted ? disconnected() : refusal
-}
-
-function replyOf({ status, code, message, details, headers }: HttpError): Reply {
-  return { status, body: { error: code, message, ...details }, headers }
-}
-
-function respond({ status = 200, body, headers }: Reply, more: Record<string, string>): Response {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return new Response(status === 304 ? null : text, { status, headers: { ...HEADERS, ...headers, ...more } })
 }

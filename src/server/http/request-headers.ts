@@ -21,3 +21,9 @@ export function connectionOf(context: Context): string | undefined {
   const { incoming } = Object(context.env) as { incoming?: { socket?: { remoteAddress?: string } } }
   return incoming?.socket?.remoteAddress
 }
+
+/** The address as it was sent. `Request` resolves `.` and `..` in a path. `undefined`: it is not known. */
+export function sentAddress(context: Context): string | undefined {
+  const { incoming } = Object(context.env) as { incoming?: { url?: string } }
+  return incoming?.url
+}

@@ -45,7 +45,15 @@ type Fields = {
 
 /** The label of requests that no route takes. Their paths are texts of strangers. */
 const NO_ROUTE = 'none'
-const METHODS = new Set(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'])
+export const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'POST',
+  'PUT',
+  'DELETE',
+  'OPTIONS',
+  'HEAD',
+  'PATCH',
+])
 
 /** One line and the figures of each request. Paths contain the names of rooms, so they are logged only if allowed. */
 export class RequestLog {
@@ -71,7 +79,7 @@ export class RequestLog {
   refused(refused: Refused): void {
     const { meter } = this.#options
     const { route = NO_ROUTE, status } = refused
-    const method = METHODS.has(refused.method) ? refused.method : 'other'
+    const method = KNOWN_METHODS.has(refused.method) ? refused.method : 'other'
     if (meter) notify(() => meter.request(route, method, status, 0, false))
     this.#write('info', this.#fields({ ...refused, method, route }))
   }

@@ -1,4 +1,5 @@
 import type * as v from 'valibot'
+import type { CLIENT_HEADER } from '../../protocol/index.ts'
 import type { Action, Identity } from '../identity.ts'
 import type { LockClient } from '../locks.ts'
 import type { QueryParameter } from './query.ts'
@@ -19,6 +20,10 @@ export interface Route {
   /** The request carries a signature of the Pusher protocol, which shows that it comes from the user's backend. */
   readonly signed?: true
   readonly query?: Readonly<Record<string, QueryParameter<unknown>>>
+  /** The headers that change what the request does. */
+  readonly headers?: readonly (typeof CLIENT_HEADER | 'If-Match' | 'If-None-Match')[]
+  /** The statuses of the answers that have an `ETag`. */
+  readonly etag?: readonly number[]
   readonly body?: v.GenericSchema
   /** The body may be a form, as Pusher's clients send it. */
   readonly form?: true
@@ -31,7 +36,7 @@ export interface Route {
    * addition to the usual one. `none`: no limit.
    */
   readonly rate?: 'holder' | 'telemetry' | 'none'
-  /** By status; `null` is plain text. Every error that is not listed is `errorBody`. */
+  /** By status; `null` is plain text, or nothing with 304. Every error that is not listed is `errorBody`. */
   readonly answers: Readonly<Record<number, v.GenericSchema | null>>
   readonly handle: (request: RouteRequest<never>) => Reply | Promise<Reply>
 }

@@ -108,7 +108,13 @@ const CALLS: readonly (readonly [
     200,
     { success: true },
   ],
-  ['a free room', [], ['user', 'GET', LOCK], 200, { is_locked: false, waiting: [], heartbeat_ms: 10_000 }],
+  [
+    'a free room',
+    [],
+    ['user', 'GET', LOCK],
+    200,
+    { is_locked: false, waiting: [], heartbeat_ms: 10_000, grace_ms: 0, answer_within_ms: 1000 },
+  ],
   [
     'a locked room',
     [['user', 'POST', LOCK]],
@@ -235,9 +241,9 @@ const CALLS: readonly (readonly [
   [
     'a share of the lock of a document',
     [],
-    ['lease', 'POST', '/api/leases/document:room-1', { ...ASK, share: 2 }],
+    ['admin', 'POST', '/api/leases/document:room-1', { ...ASK, share: 2 }],
     400,
-    { error: 'invalid_body', message: 'share: the lock of a document is exclusive' },
+    { error: 'share_unsupported', message: 'share: the lock of a document is exclusive' },
   ],
   [
     'one lease more than the permits',
@@ -628,7 +634,12 @@ describe('the routes', () => {
       .flatMap((operations) => Object.values(operations))
       .flatMap(({ operationId, requestBody }) => (requestBody ? [{ operationId, ...requestBody }] : []))
     const idsOf = (found: typeof bodies) => found.map(({ operationId }) => operationId)
-    expect(idsOf(bodies.filter(({ required }) => !required))).toEqual(['lock', 'takeOver', 'requestLock'])
+    expect(idsOf(bodies.filter(({ required }) => !required))).toEqual([
+      'lock',
+      'beat',
+      'takeOver',
+      'requestLock',
+    ])
     const form = 'application/x-www-form-urlencoded'
     expect(idsOf(bodies.filter(({ content }) => form in content))).toEqual([
       'authorizeChannel',

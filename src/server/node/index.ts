@@ -4,4 +4,13 @@ export { type ListenerOptions, type NodeListener, nodeListener } from './node-li
 export { prometheusMeter } from './prometheus.ts'
 export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'
 export { type AttachedSockets, attachSockets, type SocketsOptions } from './sockets.ts'
-export { createPrivateFile, openSqlite, sqliteAudit, sqliteDocuments } from './sqlite.ts'
+export {
+  createPrivateFile,
+  openSqlite,
+  type SqliteParts,
+  type SqliteServerOptions,
+  sqliteAudit,
+  sqliteDocuments,
+  sqliteParts,
+  sqliteSecrets,
+} from './sqlite.ts'

@@ -1,15 +1,23 @@
 import { once } from 'node:events'
-import type { Server, ServerResponse } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { notify } from '../../base/notify.ts'
 import type { Settings } from '../../configuration/settings.ts'
 import type { LockServer } from '../create.ts'
-import type { HttpErrorCode } from '../http/error-codes.ts'
+import { HttpError } from '../http/http-error.ts'
+import { refusalOf } from '../http/reply.ts'
 import { errorFields, type Log } from '../log.ts'
+import { errorResponse, refuseConnection, refuseResponse } from './refusals.ts'
 import { followCertificate, readCertificate } from './tls.ts'
 
 type Fetch = LockServer['fetch']
@@ -33,18 +41,27 @@ export class Listener {
 
   constructor(settings: Settings, log: Log) {
     const certificate = settings.tlsCert === '' ? undefined : readCertificate(settings)
-    const { receiveWithin } = settings
-    const serverOptions = {
+    const { receiveWithin, host } = settings
+    const options = {
       requestTimeout: receiveWithin,
       headersTimeout: receiveWithin,
       connectionsCheckingInterval: Math.ceil(receiveWithin / 4),
+      // A request without a host, or with two, is refused in JSON like every other.
+      requireHostHeader: false,
+      joinDuplicateHeaders: true,
     }
-    const fetch: Fetch = (request, env) => this.#fetch(request, env)
-    this.server = createAdaptorServer(
-      certificate
-        ? { fetch, createServer: createHttpsServer, serverOptions: { ...serverOptions, ...certificate } }
-        : { fetch, serverOptions },
-    ) as Server
+    const handle = getRequestListener((request, env) => this.#fetch(request, env), {
+      // The probes of some balancers speak HTTP/1.0 and name no host.
+      hostname: host.includes(':') ? `[${host}]` : host,
+      errorHandler: errorResponse,
+    })
+    const listener: RequestListener = (request, response) => {
+      if (request.headers.host !== undefined || request.httpVersion === '1.0') void handle(request, response)
+      else refuseResponse(response, new HttpError(400, 'bad_request', 'expected a Host header'))
+    }
+    this.server = certificate
+      ? createHttpsServer({ ...options, ...certificate }, listener)
+      : createHttpServer(options, listener)
     this.#settings = settings
     this.#log = log
     this.#isSecure = certificate !== undefined
@@ -53,6 +70,13 @@ export class Listener {
       this.#pending.add(response)
       if (this.#isDraining) response.shouldKeepAlive = false
     })
+    this.server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+      if (this.#pending.hasBegun(stream) || !stream.writable) stream.destroy()
+      else refuseConnection(stream, malformed(error))
+    })
+    this.server.on('checkExpectation', (_, response) =>
+      refuseResponse(response, new HttpError(417, 'expectation_failed', 'Expect: expected 100-continue')),
+    )
   }
 
   get port(): number {
@@ -107,8 +131,19 @@ export class Listener {
 function answerStarting(request: Request): Response {
   const isAlive = new URL(request.url).pathname === '/healthz'
   if (isAlive) return Response.json({ status: 'ok' })
-  const body = { error: 'starting' satisfies HttpErrorCode, message: 'the server waits for its store' }
-  return Response.json(body, { status: 503, headers: { 'Retry-After': '1' } })
+  const { body, ...init } = refusalOf(
+    new HttpError(503, 'starting', 'the server waits for its store', { headers: { 'Retry-After': '1' } }),
+  )
+  return new Response(body, init)
+}
+
+/** What the HTTP parser found wrong, or the time limit of a request. */
+function malformed({ code }: NodeJS.ErrnoException): HttpError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new HttpError(408, 'request_timeout', 'the request did not arrive completely in time')
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new HttpError(431, 'headers_too_large', 'the headers are too long')
+  return new HttpError(400, 'bad_request', 'the request is not valid HTTP')
 }
 
 function cannotListen({ host, port }: Settings, error: unknown): LeaseError {
@@ -121,19 +156,24 @@ function cannotListen({ host, port }: Settings, error: unknown): LeaseError {
 
 /** Requests that are not answered yet. */
 class PendingResponses {
-  #count = 0
+  readonly #responses = new Set<ServerResponse>()
   #onNone: () => void = () => {}
 
   add(response: ServerResponse): void {
-    this.#count++
+    this.#responses.add(response)
     response.once('close', () => {
-      this.#count--
-      if (this.#count === 0) this.#onNone()
+      this.#responses.delete(response)
+      if (this.#responses.size === 0) this.#onNone()
     })
   }
 
+  /** Whether a part of a response has been sent on this connection. */
+  hasBegun(stream: Duplex): boolean {
+    return [...this.#responses].some(({ socket, headersSent }) => socket === stream && headersSent)
+  }
+
   async none(): Promise<void> {
-    if (this.#count > 0)
+    if (this.#responses.size > 0)
       await new Promise<void>((resolve) => {
         this.#onNone = resolve
       })

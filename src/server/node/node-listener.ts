@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { expectMethods, expectOptions, refuse } from '../../base/arguments.ts'
 import type { LockServer } from '../create.ts'
+import { HttpError } from '../http/http-error.ts'
+import { errorResponse, refuseResponse } from './refusals.ts'
 
 export interface ListenerOptions {
   /** Where the service is, such as `/locks`. Default: at the root. */
@@ -23,11 +25,14 @@ export function nodeListener(locks: LockServer, options: ListenerOptions = {}): 
   expectOptions(options, { path: 1 })
   const { path = '' } = options
   if (typeof path !== 'string' || !/^(\/[\w.-]+)*$/.test(path)) refuse('path', 'a path such as /locks', path)
-  const listener = getRequestListener(locks.fetch)
+  const listener = getRequestListener(locks.fetch, { errorHandler: errorResponse })
   return (request, response, next) => {
     const { url = '' } = request
     const isOurs = url.startsWith(`${path}/`) && (next === undefined || isForService(url.slice(path.length)))
-    if (!isOurs) return next ? next() : void response.writeHead(404).end()
+    if (!isOurs)
+      return next
+        ? next()
+        : refuseResponse(response, new HttpError(404, 'not_found', 'there is nothing here'))
     request.url = url.slice(path.length)
     restoreBody(request)
     void listener(request, response)

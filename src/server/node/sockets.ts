@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 import { WebSocket, WebSocketServer } from 'ws'
 import {
   expectFunction,
@@ -13,8 +14,11 @@ import {
 import { limitKeyOf } from '../../base/ip-address.ts'
 import { settingsOf } from '../../configuration/settings.ts'
 import type { ChannelsHub, Connection } from '../channels/index.ts'
+import { misdirected } from '../http/hosts.ts'
+import { HttpError } from '../http/http-error.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
 import type { HeaderOf } from '../http/request-headers.ts'
+import { refuseConnection } from './refusals.ts'
 
 /** How long a client has to answer a close before its connection is cut. */
 const CLOSE_LIMIT_MS = 2000
@@ -66,22 +70,26 @@ export function attachSockets(
   })
   const frameOf = frameEncoder()
 
+  webSockets.on('wsClientError', ({ message }, stream) =>
+    refuseConnection(stream, new HttpError(400, 'bad_request', message)),
+  )
+
   const upgrade = (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const url = addressOf(request)
     const key = url?.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length + 1) : null
-    if (!url || key === null) {
+    if (!url || key === null || request.headers.upgrade?.toLowerCase() !== 'websocket') {
       // Another listener may handle it.
-      if (server.listenerCount('upgrade') === 1) refuseUpgrade(stream, '404 Not Found')
+      if (server.listenerCount('upgrade') === 1) parseWithoutUpgrade(server, request, stream, head)
       return
     }
     const headerOf: HeaderOf = (name) => request.headers[name] as string | undefined
     const { address, host } = hub.senderOf(headerOf, request.socket.remoteAddress)
-    if (!hub.isOwnHost(host)) return refuseUpgrade(stream, '421 Misdirected Request')
+    if (!hub.isOwnHost(host)) return refuseConnection(stream, misdirected())
     let client: string
     try {
       client = limitKeyOf(options.clientOf?.(request) ?? address)
     } catch {
-      return refuseUpgrade(stream, '500 Internal Server Error')
+      return refuseConnection(stream, new HttpError(500, 'internal', 'clientOf has thrown an error'))
     }
     webSockets.handleUpgrade(request, stream, head, (webSocket) => {
       const connection = connect(webSocket, stream, frameOf, maxBuffered)
@@ -158,9 +166,30 @@ function connect(
   }
 }
 
-function refuseUpgrade(stream: Duplex, status: string): void {
-  stream.on('error', () => {})
-  stream.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+/**
+ * A server may ignore an `Upgrade` header (RFC 9110), and then the request is a plain one. Node asks nobody before it
+ * takes such a connection away from its HTTP parser. So the parser gets it back, with the request without that header.
+ */
+function parseWithoutUpgrade(
+  server: EventEmitter,
+  request: IncomingMessage,
+  stream: Duplex,
+  head: Buffer,
+): void {
+  const { method, url, httpVersion, rawHeaders } = request
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(n, n + 2)
+    if (/^(upgrade|http2-settings)$/i.test(name)) continue
+    lines.push(`${name}: ${/^connection$/i.test(name) ? withoutUpgrade(value) : value}`)
+  }
+  stream.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit((stream as TLSSocket).encrypted ? 'secureConnection' : 'connection', stream)
+}
+
+function withoutUpgrade(connection: string): string {
+  const options = connection.split(',').filter((option) => !/^\s*(upgrade|http2-settings)\s*$/i.test(option))
+  return options.join(',').trim() || 'keep-alive'
 }
 
 /** The request that opens a socket, for `identify` and `clientOf`. */

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { expectText } from '../../base/arguments.ts'
+import { expectOptions, expectText, refuseClient } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import {
   BUSY_LIMIT_MS,
@@ -12,8 +12,11 @@ import {
 } from '../../clients/sqlite.ts'
 import { isBusy, sqliteError } from '../../clients/sqlite-errors.ts'
 import { fileCheck } from '../../clients/sqlite-file.ts'
+import { sqliteStore } from '../../stores/sqlite/index.ts'
 import type { AuditLog } from '../audit.ts'
 import type { DocumentStore } from '../documents.ts'
+import { type ServerParts, withClose } from '../parts.ts'
+import type { SecretStore } from '../secrets.ts'
 import {
   bareName,
   type Dialect,
@@ -25,23 +28,84 @@ import {
 } from '../sql.ts'
 import { type SqlAuditOptions, sqlAudit } from '../sql-audit.ts'
 import { type SqlDocumentsOptions, sqlDocuments } from '../sql-documents.ts'
+import { type SqlSecretsOptions, sqlSecrets } from '../sql-secrets.ts'
+
+/** Contents or an audit trail in SQLite. */
+interface OfFile {
+  /** Closes the file that was opened by its path. A connection of yours stays open. */
+  close(): void
+}
 
 /**
- * Contents in a SQLite file, which may be that of the leases. It uses your connection and leaves it open.
+ * Contents in a SQLite file, which may be that of the leases. It opens a path, and leaves a connection of yours open.
  *
  * @example
- * const server = await createServer({ store: sqliteStore(path), documents: sqliteDocuments(openSqlite(path)) })
+ * const server = await createServer({ store: sqliteStore('./holdfast.db'), documents: sqliteDocuments('./holdfast.db') })
  */
-export function sqliteDocuments(database: DatabaseSync, options: SqlDocumentsOptions = {}): DocumentStore {
-  return sqlDocuments(sqliteDialect(database), options)
+export function sqliteDocuments(
+  database: DatabaseSync | string,
+  options: SqlDocumentsOptions = {},
+): DocumentStore & OfFile {
+  return onFile(database, (opened) => sqlDocuments(sqliteDialect(opened), options))
 }
 
-/** The audit trail in a SQLite file. It uses your connection and leaves it open. */
-export function sqliteAudit(database: DatabaseSync, options: SqlAuditOptions = {}): AuditLog {
-  return sqlAudit(sqliteDialect(database), options)
+/** The audit trail in a SQLite file. It opens a path, and leaves a connection of yours open. */
+export function sqliteAudit(
+  database: DatabaseSync | string,
+  options: SqlAuditOptions = {},
+): AuditLog & OfFile {
+  return onFile(database, (opened) => sqlAudit(sqliteDialect(opened), options))
 }
 
-/** Opens a connection for both, with the settings of a server: what was answered is on the disk. */
+/** Secrets in a SQLite file. Whoever may read the file may read them. It opens a path, and leaves a connection of yours open. */
+export function sqliteSecrets(
+  database: DatabaseSync | string,
+  options: SqlSecretsOptions = {},
+): SecretStore & OfFile {
+  return onFile(database, (opened) => sqlSecrets(sqliteDialect(opened), options))
+}
+
+export interface SqliteServerOptions {
+  /** The table of the leases. The other tables have this name with `_documents` and so on after it. Default `holdfast_leases` and `holdfast_documents`. */
+  readonly table?: string | undefined
+}
+
+/** Without a bus: SQLite is for one machine. */
+export interface SqliteParts extends Omit<ServerParts, 'bus'> {}
+
+/**
+ * All that a server keeps, in one SQLite file.
+ *
+ * @example
+ * const server = await createServer({ ...sqliteParts('./holdfast.db') })
+ */
+export function sqliteParts(path: string, options: SqliteServerOptions = {}): SqliteParts {
+  expectOptions(options, { table: 1 })
+  const { table } = options
+  const database = openSqlite(path)
+  const store = sqliteStore(path, { synchronous: 'full', ...(table !== undefined && { table }) })
+  const tableOf = (part: string) => ({ table: `${table ?? 'holdfast'}_${part}` })
+  const parts = {
+    store,
+    documents: sqliteDocuments(database, tableOf('documents')),
+    audit: sqliteAudit(database, tableOf('audit')),
+    secrets: sqliteSecrets(database, tableOf('secrets')),
+  }
+  return withClose(parts, () => database.close())
+}
+
+function onFile<Part extends object>(
+  database: DatabaseSync | string,
+  create: (opened: DatabaseSync) => Part,
+): Part & OfFile {
+  if (typeof database !== 'string') return { ...create(database), close() {} }
+  if (database === '' || database.includes('://'))
+    refuseClient('database', 'a path, or a DatabaseSync of node:sqlite', database)
+  const opened = openSqlite(database)
+  return { ...create(opened), close: () => opened.close() }
+}
+
+/** Opens a connection for all of them, with the settings of a server: what was answered is on the disk. */
 export function openSqlite(path: string): DatabaseSync {
   expectText('path', path)
   let database: DatabaseSync | undefined
@@ -83,7 +147,7 @@ function changeToWal(database: DatabaseSync): void {
 }
 
 function sqliteDialect(database: DatabaseSync): Dialect {
-  expectSqlite('database', database)
+  expectSqlite('database', database, 'a path, or a DatabaseSync of node:sqlite')
   const statements = new Map<string, StatementSync>()
   const expectFile = fileCheck(database)
   const run = <T>(work: () => T) =>
@@ -101,9 +165,14 @@ function sqliteDialect(database: DatabaseSync): Dialect {
     serial: 'integer primary key autoincrement',
     now: `cast(unixepoch('subsec') * 1000 as integer)`,
     look: (table) => run(() => look(database, table)),
-    migrate: (table, steps) => run(() => inTransaction(database, () => migrate(database, table, steps))),
-    // A transaction that may write can begin.
-    checkAccess: () => run(() => inTransaction(database, () => {})),
+    migrate: (table, steps, oldest) =>
+      run(() => inTransaction(database, () => migrate(database, table, steps, oldest))),
+    checkAccess: (_, trial) =>
+      run(() => {
+        inTransaction(database, () => {
+          for (const statement of trial) database.exec(statement)
+        })
+      }),
   }
 }
 
@@ -117,7 +186,7 @@ function look(database: DatabaseSync, table: string): Awaited<ReturnType<Dialect
 }
 
 /** Looks again: another process may have migrated before this transaction began. */
-function migrate(database: DatabaseSync, table: string, steps: MigrationSteps): void {
+function migrate(database: DatabaseSync, table: string, steps: MigrationSteps, oldest: number): void {
   const { exists, version } = look(database, table)
   const recorded = (version ?? FIRST_VERSION).version
   if (recorded > steps.length) return
@@ -127,5 +196,5 @@ function migrate(database: DatabaseSync, table: string, steps: MigrationSteps): 
     name text primary key not null, version integer not null, oldest integer not null)`)
   database
     .prepare(`insert or replace into ${versions} values (?, ?, ?)`)
-    .run(bareName(table), steps.length, steps.length)
+    .run(bareName(table), steps.length, oldest)
 }

@@ -3,6 +3,7 @@ import { eventually } from '../../../test/eventually.ts'
 import { ADMIN_TOKEN, LEASE_TOKEN, serviceBed } from '../../../test/server/service-bed.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { memoryStore } from '../../stores/memory.ts'
+import type { LockServerOptions } from '../index.ts'
 
 const ASK = { owner: 'worker', ttl: 30_000 }
 
@@ -90,6 +91,72 @@ describe('several leases of a resource', () => {
       '3 released',
       '3 taken-over',
     ])
+  })
+})
+
+describe('names in another form of Unicode', () => {
+  it('are found by prefix, page and name, and are authorized in the form in which they are used', async () => {
+    const asked: (string | undefined)[] = []
+    const authorize: LockServerOptions['authorize'] = (_, action, resource) => {
+      if (action === 'lease') asked.push(resource)
+      return true
+    }
+    await using bed = await serviceBed({ authorize })
+    const program = bed.program(LEASE_TOKEN)
+    const [nfd, nfc] = [encodeURIComponent('cafe\u0301'), 'caf\u00e9']
+    for (const n of [1, 2]) await bed.store.acquire({ ...ASK, resource: `${nfc}:${n}`, id: `${n}` })
+    const shown = (n: number) => ({ resource: `${nfc}:${n}` })
+    for (const path of ['locks', 'leases']) {
+      const { body } = await program.call('GET', `/api/${path}?prefix=${nfd}&after=${nfd}%3A1`)
+      expect(body).toMatchObject({ [path]: [shown(2)] })
+    }
+    asked.length = 0
+    const { body } = await program.call('GET', `/api/leases?resource=${nfd}%3A1`)
+    expect([body, new Set(asked)]).toMatchObject([{ leases: [shown(1)] }, new Set([`${nfc}:1`])])
+  })
+})
+
+describe('a resource that is only kept', () => {
+  it('is listed with its last owner, the time left and its waiters, and is freed by force', async () => {
+    await using bed = await serviceBed()
+    const program = bed.program(LEASE_TOKEN)
+    const ask = { ...ASK, id: 'a', atLeast: 60_000 }
+    await program.call('POST', '/api/leases/job', ask)
+    await program.call('DELETE', '/api/leases/job', { id: 'a' })
+    await program.call('POST', '/api/leases/job', { ...ASK, id: 'b', owner: 'next', wait: true })
+    await bed.clock.advance(10_000)
+    const kept = { resource: 'job', owner: 'worker', state: 'kept', remaining: 50_000 }
+    expect((await program.call('GET', '/api/locks')).body).toMatchObject({ locks: [{ ...kept, waiting: 1 }] })
+    expect((await program.call('GET', '/api/locks/job')).body).toMatchObject({
+      lock: kept,
+      holders: [kept],
+      waiting: 1,
+      queue: [{ owner: 'next' }],
+    })
+    expect((await program.call('GET', '/api/leases/job')).body).toMatchObject({
+      leases: [kept],
+      holders: [[kept]],
+    })
+    expect((await program.call('GET', '/api/leases')).body).toMatchObject({ leases: [kept] })
+    const { body } = await program.call('GET', '/api/stats')
+    expect(body).toMatchObject({ live: 0, kept: 1, waiters: 1, queues: [{ resource: 'job', waiting: 1 }] })
+    const renewal = await program.call('PUT', '/api/leases/job', { id: 'a', ttl: 30_000 })
+    expect([renewal.status, Object(renewal.body).holders]).toEqual([409, []])
+    const admin = bed.program(ADMIN_TOKEN)
+    expect((await admin.call('DELETE', '/api/locks/job')).status).toBe(200)
+    expect((await admin.call('DELETE', '/api/locks/job')).status).toBe(404)
+    expect((await program.call('GET', '/api/locks')).body).toEqual({ locks: [] })
+  })
+
+  it('has no holder as a room', async () => {
+    await using bed = await serviceBed()
+    const admin = bed.program(ADMIN_TOKEN)
+    await admin.call('POST', '/api/leases/document:room', { ...ASK, id: 'a', atLeast: 60_000 })
+    await admin.call('DELETE', '/api/leases/document:room', { id: 'a' })
+    expect(await bed.store.read(['document:room'])).toMatchObject([[{ state: 'kept' }]])
+    expect((await bed.browser('a').call('GET', '/api/documents/room/lock')).body).toMatchObject({
+      is_locked: false,
+    })
   })
 })
 

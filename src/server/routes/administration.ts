@@ -16,7 +16,7 @@ import { errorFields, type Log } from '../log.ts'
 import { QueueCensus } from '../queue-census.ts'
 import type { Service } from '../service.ts'
 import { statsRanges } from '../stats.ts'
-import { after, limit, listQuery, prefix } from './leases.ts'
+import { after, firstShown, limit, listQuery, prefix } from './leases.ts'
 import { lockNotFound } from './lock-replies.ts'
 
 const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the previous page.')
@@ -26,7 +26,7 @@ const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.'
 
 /** For the people who run the service, and for the dashboard. */
 export function administrationRoutes(service: Service): Route[] {
-  const { store, locks, audit, stats, feed, settings, clock, log } = service
+  const { store, locks, audit, stats, feed, settings, clock, log, names } = service
   const warnOfDamaged = damagedWarning(log)
   const census = new QueueCensus({
     clock,
@@ -37,7 +37,8 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/locks', {
       id: 'listLocks',
       action: 'observe',
-      summary: 'All live leases, of rooms and others, without their ids, and how many wait for each.',
+      summary:
+        'All leases that are live or `kept`, of rooms and others, without their ids, and how many wait for each.',
       query: { prefix, after, limit },
       answers: { 200: locksListed },
       async handle(request) {
@@ -50,7 +51,7 @@ export function administrationRoutes(service: Service): Route[] {
         })
         const waiting = new Map(resources.map((resource, n) => [resource, queues[n]?.count]))
         const shown = leases.map((lease) => ({
-          ...observed(lease),
+          ...observed(names.current(lease)),
           waiting: waiting.get(lease.resource) ?? null,
         }))
         return { body: { locks: shown, ...page } }
@@ -59,7 +60,7 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/locks/{resource}', {
       id: 'showLock',
       action: 'observe',
-      summary: 'The live leases of a resource and its waiters, without their ids.',
+      summary: 'The leases of a resource that are live or `kept`, and its waiters, without their ids.',
       query: { limit },
       answers: { 200: lockShown },
       async handle(request) {
@@ -68,10 +69,10 @@ export function administrationRoutes(service: Service): Route[] {
           store.read([resource]),
           queuesOf(service, [resource], request.query('limit', limit) ?? 100),
         ])
-        const holders = leases.map(observed)
+        const holders = leases.map((lease) => observed(names.current(lease)))
         const shown = queue?.first.map(({ owner, share, place }) => toWire({ owner, share, place })) ?? []
         return {
-          body: { lock: holders[0] ?? null, holders, waiting: queue?.count ?? null, queue: shown },
+          body: { lock: firstShown(holders), holders, waiting: queue?.count ?? null, queue: shown },
         }
       },
     }),
@@ -118,7 +119,7 @@ export function administrationRoutes(service: Service): Route[] {
           return { total: null, queues: [] }
         })
         const { channelKey: channel_key } = settings
-        return { body: { live: feed.live, waiters: total, queues, ...figures, channel_key } }
+        return { body: { live: feed.live, kept: feed.kept, waiters: total, queues, ...figures, channel_key } }
       },
     }),
   ]

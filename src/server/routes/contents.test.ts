@@ -42,12 +42,66 @@ describe('a content', () => {
     expect((await save('four', token, `W/"${second.body.revision}"`)).status).toBe(200)
   })
 
-  it.each(['*', '1', '"1", "2"', '"x"', ''])('is not saved with If-Match %j', async (ifMatch) => {
+  it.each(['1', '"1"x', '"1",', '', '*, "1"'])(
+    'is not saved with If-Match %j, which is malformed',
+    async (ifMatch) => {
+      const token = await lock()
+      expect(await save('text', token, ifMatch)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_if_match' },
+      })
+    },
+  )
+
+  it.each([
+    ['If-Match', '*', 412, 200],
+    ['If-Match', '"x"', 412, 412],
+    ['If-Match', '"1", ETAG', 412, 200],
+    ['If-Match', 'W/"1" , "0"', 200, 412],
+    ['If-None-Match', '*', 200, 412],
+    ['If-None-Match', 'ETAG', 200, 412],
+    ['If-None-Match', '"1"', 200, 200],
+  ])('is saved and deleted with %s: %s as RFC 9110 says', async (name, value, whenEmpty, whenSaved) => {
     const token = await lock()
-    expect(await save('text', token, ifMatch)).toMatchObject({
-      status: 400,
-      body: { error: 'invalid_if_match' },
+    const put = async (content: string) => {
+      const headers = {
+        [name]: value.replace('ETAG', await etagOf().then((tag) => (tag === '"0"' ? '"1"' : tag))),
+      }
+      return user.call('PUT', ROOM, { content, token }, { headers })
+    }
+    expect((await put('one')).status).toBe(whenEmpty)
+    await save('two', token)
+    const etag = await etagOf()
+    const late = await put('three')
+    expect(late.status).toBe(whenSaved)
+    if (whenSaved === 412) expect(late.headers.get('etag')).toBe(etag)
+    expect((await user.call('GET', ROOM)).body.content).toBe(whenSaved === 412 ? 'two' : 'three')
+    const headers = { [name]: value.replace('ETAG', await etagOf()) }
+    expect((await user.call('DELETE', ROOM, undefined, { headers })).status).toBe(whenSaved)
+  })
+
+  it('is saved with If-Match: * though it was saved between the check and the save', async () => {
+    const documents = memoryDocuments({ clock: bed.clock })
+    let isChanged = false
+    await using other = await serviceBed({
+      settings: { ttl: '1h' },
+      documents: {
+        ...documents,
+        async save(room, grant, content, revision, sequence) {
+          if (revision !== undefined && !isChanged) {
+            isChanged = true
+            await documents.save(room, grant, 'in between')
+          }
+          return documents.save(room, grant, content, revision, sequence)
+        },
+      },
     })
+    const holder = other.browser('tab-1')
+    const latest = await lock(holder)
+    await save('one', latest, undefined, holder)
+    expect((await save('two', latest, '*', holder)).status).toBe(200)
+    expect(isChanged).toBe(true)
+    expect((await holder.call('GET', ROOM)).body.content).toBe('two')
   })
 
   it('is not sent again if it is still the same', async () => {
@@ -75,6 +129,30 @@ describe('a content', () => {
     await expect.poll(() => heard.at(-1)?.event).toBe('document.deleted')
   })
 
+  it('is not deleted by a late request of its holder, and a late save does not bring it back', async () => {
+    const token = await lock()
+    const remove = (query: string, browser = user) => browser.call('DELETE', `${ROOM}?${query}`)
+    const put = (content: string, sequence: number) => user.call('PUT', ROOM, { content, token, sequence })
+    await put('three', 3)
+    expect(await remove(`token=${token}&sequence=2`)).toMatchObject({
+      status: 409,
+      body: { error: 'stale_save', sequence: 3 },
+    })
+    expect((await user.call('GET', ROOM)).body).toMatchObject({ content: 'three' })
+    expect((await remove(`token=${token}&sequence=5`)).status).toBe(200)
+    expect((await put('four', 4)).body).toMatchObject({ error: 'stale_save', sequence: 5 })
+    expect((await user.call('GET', ROOM)).body).toMatchObject({ content: null })
+
+    await user.call('DELETE', LOCK)
+    const next = await lock()
+    await save('next turn', next)
+    expect((await remove(`token=${token}&sequence=6`)).body).toMatchObject({ error: 'stale_token' })
+    expect((await remove(`token=${next + 1}`)).body).toMatchObject({ error: 'stale_token' })
+    expect((await remove(`token=${next}`, bed.browser('tab-2'))).status).toBe(403)
+    expect(await remove('sequence=7')).toMatchObject({ status: 400, body: { error: 'invalid_query' } })
+    expect((await user.call('GET', ROOM)).body).toMatchObject({ content: 'next turn' })
+  })
+
   it('is saved by a holder that locked the room hours ago, though its fence was swept', async () => {
     const token = await lock()
     for (let minutes = 0; minutes < 180; minutes++) {
@@ -98,6 +176,39 @@ describe('a save', () => {
         error: 'stale_token',
         message: expect.stringContaining(reason),
       })
+  })
+})
+
+describe('a save with a sequence', () => {
+  const send = (content: string, token: number, sequence: unknown) =>
+    user.call('PUT', ROOM, { content, token, sequence })
+
+  it('never replaces a newer one of the same lock, and says which one is stored', async () => {
+    const token = await lock()
+    expect((await send('two', token, 2)).status).toBe(200)
+    expect(await send('one', token, 1)).toMatchObject({
+      status: 409,
+      body: { error: 'stale_save', sequence: 2 },
+    })
+    expect((await user.call('GET', ROOM)).body).toMatchObject({ content: 'two' })
+  })
+
+  it('is answered as before when it is repeated, also over another revision than If-Match says', async () => {
+    const token = await lock()
+    const body = { content: 'text', token, sequence: 5 }
+    const headers = { 'If-Match': '"0"' }
+    const first = await user.call('PUT', ROOM, body, { headers })
+    const again = await user.call('PUT', ROOM, body, { headers })
+    expect([first.status, again.status]).toEqual([200, 200])
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('etag')).toBe(first.headers.get('etag'))
+  })
+
+  it.each([-1, 1.5, '1', null, 2 ** 53])('of %j is a malformed request', async (sequence) => {
+    expect(await send('text', await lock(), sequence)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_body', message: expect.stringContaining('sequence') },
+    })
   })
 })
 

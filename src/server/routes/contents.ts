@@ -1,13 +1,31 @@
+import * as v from 'valibot'
 import type { JsonValue } from '../../base/records.ts'
-import { documentContent, documentSave, documentSaved, errorBody, success } from '../../protocol/index.ts'
+import {
+  CLIENT_HEADER,
+  documentContent,
+  documentSave,
+  documentSaved,
+  errorBody,
+  revisionMismatch,
+  staleSave,
+  success,
+} from '../../protocol/index.ts'
 import { type SavedDocument, type SaveRefusal, UnreadableContent } from '../documents.ts'
+import { type Condition, conditionOf, etagOf, isKnown } from '../http/conditions.ts'
 import { HttpError } from '../http/http-error.ts'
+import { integer } from '../http/query.ts'
 import { type Route, type RouteRequest, route } from '../http/route.ts'
 import type { LockClient } from '../locks.ts'
 import type { Service } from '../service.ts'
 import { lockNotFound, notYours, staleToken, unknownToken } from './lock-replies.ts'
 
 const PATH = '/api/documents/{roomId}'
+const token = integer(0, Number.MAX_SAFE_INTEGER, 'Delete only as the holder of the lock with this token.')
+const sequence = integer(
+  0,
+  Number.MAX_SAFE_INTEGER,
+  'Delete only if no save or deletion of this lock with this sequence or a higher one was carried out. Needs `token`.',
+)
 
 /** The content that a room's lock protects. Its `ETag` is its revision. */
 export function contentRoutes(service: Service): Route[] {
@@ -20,12 +38,13 @@ export function contentRoutes(service: Service): Route[] {
       id: 'readDocument',
       action: 'read',
       summary: 'The content as it was last saved. With `If-None-Match`, 304 if it is still the same.',
+      headers: ['If-None-Match'],
+      etag: [200, 304],
       answers: { 200: documentContent, 304: null, 409: errorBody },
       async handle({ room, header }) {
         const saved = await readSaved(service, room)
         const headers = { ETag: etagOf(saved?.revision ?? 0) }
-        if (saved && revisionIn(header('if-none-match')) === saved.revision)
-          return { status: 304, body: '', headers }
+        if (saved && isKnown(header, saved.revision)) return { status: 304, body: '', headers }
         const { content = null, token = null, savedAt, revision = 0 } = saved ?? {}
         const saved_at = savedAt === undefined ? null : new Date(savedAt).toISOString()
         return { body: { content, token, saved_at, revision }, headers }
@@ -35,18 +54,24 @@ export function contentRoutes(service: Service): Route[] {
       id: 'saveDocument',
       action: 'save',
       summary:
-        'Save, as the holder of the latest lock, with its token. With `If-Match`, only over that revision.',
+        'Save, as the holder of the latest lock, with its token. With `If-Match`, only over that revision. With `If-None-Match: *`, only if nothing was saved. With `sequence`, only if no save of this lock with a higher one is stored.',
+      headers: [CLIENT_HEADER, 'If-Match', 'If-None-Match'],
+      etag: [200, 412],
       body: documentSave,
       limit: 'maxDocument',
-      answers: { 200: documentSaved, 403: errorBody, 409: errorBody, 412: errorBody },
+      answers: {
+        200: documentSaved,
+        403: errorBody,
+        409: v.union([staleSave, errorBody]),
+        412: revisionMismatch,
+      },
       async handle(request) {
         const { room, body, header } = request
-        const { content, token } = body
+        const { content, token, sequence } = body
         const client = await request.client()
-        const { savedAt, revision } = await save(service, room, client, content as JsonValue, {
-          token,
-          expected: expectedRevision(header('if-match')),
-        })
+        const { savedAt, revision } = await underCondition(service, room, conditionOf(header), (expected) =>
+          save(service, room, client, content as JsonValue, { token, expected, sequence }),
+        )
         const saved_at = new Date(savedAt).toISOString()
         const { session_id } = client.person
         announce(
@@ -60,12 +85,28 @@ export function contentRoutes(service: Service): Route[] {
       action: 'save',
       summary:
         'Delete the content, as the holder of the lock or as an administrator. It also succeeds if there is none.',
-      answers: { 200: success, 403: errorBody, 404: errorBody, 409: errorBody, 412: errorBody },
+      query: { token, sequence },
+      headers: [CLIENT_HEADER, 'If-Match', 'If-None-Match'],
+      etag: [412],
+      answers: {
+        200: success,
+        403: errorBody,
+        404: errorBody,
+        409: v.union([staleSave, errorBody]),
+        412: revisionMismatch,
+      },
       async handle(request) {
         const { room, identity, header } = request
-        const grant = (await authorize(identity, 'admin', room)) ? null : await liveGrant(service, request)
-        const removal = await service.documents.remove(room, grant, expectedRevision(header('if-match')))
-        if (!removal.removed) throw refusalOf(removal, grant?.token ?? 0)
+        const onlyToken = request.query('token', token)
+        const order = request.query('sequence', sequence)
+        if (order !== undefined && onlyToken === undefined)
+          throw new HttpError(400, 'invalid_query', 'sequence: expected token, too')
+        const isAdmin = onlyToken === undefined && (await authorize(identity, 'admin', room))
+        const grant = isAdmin ? null : await liveGrant(service, request, onlyToken)
+        await underCondition(service, room, conditionOf(header), async (expected) => {
+          const removal = await service.documents.remove(room, grant, expected, order)
+          if (!removal.removed) throw refusalOf(removal, grant?.token ?? 0)
+        })
         announce(
           announcer.publishToRoom('document.deleted', { room_id: room, session_id: identity.publicId }),
         )
@@ -86,9 +127,15 @@ async function readSaved({ documents, onError }: Service, room: string): Promise
     throw new HttpError(
       409,
       'content_unreadable',
-      'the stored content cannot be read: it is damaged, or another version wrote it; it stays until a save replaces it',
+      'the stored content cannot be read: it is damaged, or another version wrote it; it stays until a save or a deletion replaces it',
     )
   }
+}
+
+interface SaveConditions {
+  readonly token: number
+  readonly expected: number | undefined
+  readonly sequence: number | undefined
 }
 
 /** Saves for the holder of the latest grant only. */
@@ -97,61 +144,82 @@ async function save(
   room: string,
   client: LockClient,
   content: JsonValue,
-  { token, expected }: { readonly token: number; readonly expected: number | undefined },
+  { token, expected, sequence }: SaveConditions,
 ): Promise<{ readonly savedAt: number; readonly revision: number }> {
   // A program that uses the store directly raises no fence. So the lease in the store is checked too.
   const lease = await locks.holder(room)
   if (lease !== null && lease.token > token) throw staleToken()
   const grant = { token, holder: locks.idOf(room, client) }
-  let saving = await documents.save(room, grant, content, expected)
+  let saving = await documents.save(room, grant, content, expected, sequence)
   const isSwept = !saving.saved && 'fence' in saving && saving.fence === null
   if (isSwept && lease?.token === token && locks.isHolder(room, client, lease)) {
     await documents.fence(room, grant)
-    saving = await documents.save(room, grant, content, expected)
+    saving = await documents.save(room, grant, content, expected, sequence)
   }
   if (!saving.saved) throw refusalOf(saving, token)
   return saving
 }
 
-/** The grant of the client that holds the lock now. */
-async function liveGrant({ locks, documents }: Service, request: RouteRequest<unknown>) {
+/** The grant of the client that holds the lock now. With a token, only that grant. */
+async function liveGrant(
+  { locks, documents }: Service,
+  request: RouteRequest<unknown>,
+  onlyToken: number | undefined,
+) {
   const { room } = request
   const client = await request.client()
   const lease = await locks.holder(room)
   if (!lease) throw lockNotFound()
   if (!locks.isHolder(room, client, lease)) throw notYours()
+  if (onlyToken !== undefined && onlyToken !== lease.token)
+    throw onlyToken < lease.token ? staleToken() : unknownToken()
   const grant = { token: lease.token, holder: lease.id }
   // It may have been swept, because the room has no content.
   await documents.fence(room, grant)
   return grant
 }
 
+/** How often a condition is checked again, because somebody else has saved or deleted since. */
+const MAX_TRIES = 3
+
+/** Changes the content, if the condition allows its revision. */
+async function underCondition<T>(
+  service: Service,
+  room: string,
+  condition: Condition | undefined,
+  change: (expected: number | undefined) => Promise<T>,
+): Promise<T> {
+  if (typeof condition !== 'function') return change(condition)
+  for (let tries = 1; ; tries++) {
+    const revision = (await readSaved(service, room))?.revision ?? 0
+    if (!condition(revision)) throw mismatch(revision)
+    try {
+      return await change(revision)
+    } catch (error) {
+      const isChanged = error instanceof HttpError && error.code === 'revision_mismatch'
+      if (!isChanged || tries === MAX_TRIES) throw error
+    }
+  }
+}
+
+function mismatch(revision: number): HttpError {
+  return new HttpError(
+    412,
+    'revision_mismatch',
+    'the content is at another revision than the request expects',
+    {
+      details: { revision },
+      headers: { ETag: etagOf(revision) },
+    },
+  )
+}
+
 function refusalOf(refusal: SaveRefusal, token: number): HttpError {
-  if ('revision' in refusal)
-    return new HttpError(412, 'revision_mismatch', 'the content is at another revision than If-Match says', {
-      details: { revision: refusal.revision },
-      headers: { ETag: etagOf(refusal.revision) },
+  if ('revision' in refusal) return mismatch(refusal.revision)
+  if ('sequence' in refusal)
+    return new HttpError(409, 'stale_save', 'a newer save or deletion of the same lock was carried out', {
+      details: { sequence: refusal.sequence },
     })
   if (refusal.fence === token) return notYours()
   return refusal.fence !== null && refusal.fence > token ? staleToken() : unknownToken()
-}
-
-function etagOf(revision: number): string {
-  return `"${revision}"`
-}
-
-/** A proxy that compresses may have made the tag weak. */
-function revisionIn(tag: string | undefined): number | undefined {
-  const [, revision] = /^(?:W\/)?"(\d{1,16})"$/.exec(tag ?? '') ?? []
-  return revision === undefined ? undefined : Number(revision)
-}
-
-function expectedRevision(ifMatch: string | undefined): number | undefined {
-  const revision = revisionIn(ifMatch)
-  if (ifMatch === undefined || revision !== undefined) return revision
-  throw new HttpError(
-    400,
-    'invalid_if_match',
-    'If-Match: expected the one ETag of a read or a save, such as "1893499200000"',
-  )
 }

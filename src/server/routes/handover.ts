@@ -1,5 +1,7 @@
+import * as v from 'valibot'
 import {
   alreadyLocked,
+  CLIENT_HEADER,
   errorBody,
   handoverAnswer,
   lockAsk,
@@ -18,11 +20,12 @@ export function handoverRoutes(service: Service): Route[] {
   return [
     route('POST', `${LOCK_PATH}/takeover`, {
       id: 'takeOver',
+      headers: [CLIENT_HEADER],
       action: 'takeover',
       summary:
         'Take over. The holder is told and has a grace period to save. The request stays open meanwhile.',
       body: lockAsk,
-      answers: { 200: lockGranted, 409: alreadyLocked },
+      answers: { 200: lockGranted, 409: v.union([alreadyLocked, errorBody]) },
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
@@ -32,11 +35,12 @@ export function handoverRoutes(service: Service): Route[] {
     }),
     route('POST', `${LOCK_PATH}/request`, {
       id: 'requestLock',
+      headers: [CLIENT_HEADER],
       action: 'lock',
       summary:
         'Ask the holder to hand over. The request stays open until the holder answers or its time is over.',
       body: lockAsk,
-      answers: { 200: lockGranted, 409: errorBody },
+      answers: { 200: lockGranted, 409: v.union([alreadyLocked, errorBody]) },
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
@@ -48,10 +52,11 @@ export function handoverRoutes(service: Service): Route[] {
     }),
     route('POST', `${LOCK_PATH}/request/answer`, {
       id: 'answerRequest',
+      headers: [CLIENT_HEADER],
       action: 'lock',
-      summary: 'The holder hands over, or declines.',
+      summary: 'The holder hands over, or declines. A takeover cannot be declined.',
       body: handoverAnswer,
-      answers: { 200: success, 403: errorBody, 404: errorBody },
+      answers: { 200: success, 403: errorBody, 404: errorBody, 409: errorBody },
       async handle(request) {
         const { request_id, granted } = request.body
         const client = await request.client()
@@ -60,6 +65,12 @@ export function handoverRoutes(service: Service): Route[] {
         if (outcome === 'not-yours') throw notYours()
         if (outcome === 'no-request')
           throw new HttpError(404, 'request_not_found', 'no open request to you has this id')
+        if (outcome === 'takeover')
+          throw new HttpError(
+            409,
+            'takeover_not_declinable',
+            'a takeover cannot be declined; save before its grace period is over',
+          )
         return { body: { success: true } }
       },
     }),

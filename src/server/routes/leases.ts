@@ -1,6 +1,14 @@
 import type { JsonObject, LeaseRecord } from '../../base/records.ts'
 import { checkResource, isLonger } from '../../base/resource-name.ts'
-import type { Ask, ListQuery, Refusal, ReleaseAsk, RenewAsk } from '../../core/index.ts'
+import type {
+  Ask,
+  LeasePage,
+  LeaseStore,
+  ListQuery,
+  Refusal,
+  ReleaseAsk,
+  RenewAsk,
+} from '../../core/index.ts'
 import {
   fromWire,
   type LeaseAsk,
@@ -23,7 +31,7 @@ import {
 } from '../../protocol/index.ts'
 import type { HttpErrorCode } from '../http/error-codes.ts'
 import { asHttpError, forbidden, HttpError } from '../http/http-error.ts'
-import { integer, text } from '../http/query.ts'
+import { integer, type QueryParameter, text } from '../http/query.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
 import { type Identity, roomOf } from '../identity.ts'
 import { errorFields } from '../log.ts'
@@ -32,6 +40,7 @@ import type { Service } from '../service.ts'
 const PATH = '/api/leases/{resource}'
 const COLLECTION = '/api/leases'
 const READ_AT_ONCE = 100
+const LIST_AT_ONCE = 1000
 /** The same limit as in the core. */
 const MAX_METADATA_BYTES = 4096
 
@@ -39,6 +48,10 @@ const MAX_METADATA_BYTES = 4096
 const MAX_CURSOR = 512 + 17
 
 const resource = text(512, 'The resource, if its name cannot be part of a path: `.` and `..`.')
+const resources: QueryParameter<string> = {
+  ...text(512, `Up to ${READ_AT_ONCE} resources, each as a parameter of its own.`),
+  isRepeated: true,
+}
 export const prefix = text(512, 'Only resources that begin with this text.')
 export const after = text(
   MAX_CURSOR,
@@ -65,7 +78,7 @@ export function leaseRoutes(service: Service): Route[] {
     route('GET', PATH, {
       id: 'readLease',
       action: 'lease',
-      summary: 'The live leases of a resource.',
+      summary: 'The leases of a resource that are live or `kept`.',
       query: { waiting },
       answers: { 200: leaseRead },
       handle: async (request) => ({ body: await readLeases(service, request, [request.resource]) }),
@@ -74,8 +87,8 @@ export function leaseRoutes(service: Service): Route[] {
       id: 'readLeases',
       action: 'lease',
       summary:
-        'The live leases of these resources, in their order. Without names: all live leases, in pages.',
-      query: { resource, prefix, after, limit, waiting },
+        'The leases of these resources that are live or `kept`, in their order. Without names: all, in pages.',
+      query: { resource: resources, prefix, after, limit, waiting },
       answers: { 200: leasesRead },
       async handle(request) {
         const names = request.queries('resource')
@@ -100,10 +113,14 @@ export function leaseRoutes(service: Service): Route[] {
     route('POST', '/api/sweep', {
       id: 'sweepLeases',
       action: 'lease',
-      summary: 'End expired leases. Each lease is returned to one request, ever.',
+      summary:
+        'End expired leases. Each lease is returned to one request, ever, and to nobody who may not see it.',
       body: sweepQuery,
       answers: { 200: leasesSwept },
-      handle: async ({ body }) => ({ body: { leases: (await locks.sweep(body.limit)).map(toWire) } }),
+      async handle({ body, identity }) {
+        const swept = await allowedOf(service, identity, await locks.sweep(body.limit))
+        return { body: { leases: swept.map(toWire) } }
+      },
     }),
   ]
 }
@@ -211,7 +228,7 @@ async function answerInBatch(
 ): Promise<{ status: number; body: object | string }> {
   try {
     const resource = checkResource(name)
-    if (!(await service.authorize(identity, 'lease', resource))) throw forbidden('lease')
+    if (!(await service.authorize(identity, 'lease', resource))) throw forbidden('lease', resource)
     const reply =
       method === 'PUT'
         ? await renewLease(service, { resource, ...body })
@@ -230,41 +247,81 @@ function byQuery(original: Route): Route {
     ...original,
     path: COLLECTION,
     id: `${original.id}ByQuery`,
-    query: { resource },
-    handle(request) {
-      if (request.resource === '') throw new HttpError(400, 'invalid_query', 'resource: expected a name')
-      return original.handle(request)
-    },
+    query: { resource: { ...resource, isRequired: true } },
   }
 }
 
 async function readNamed(service: Service, request: RouteRequest<unknown>, names: readonly string[]) {
   if (names.length > READ_AT_ONCE)
     throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
-  for (const name of names)
-    if (!(await service.authorize(request.identity, 'lease', name))) throw forbidden('lease')
-  return readLeases(service, request, names.map(checkResource))
+  const resources = names.map(checkResource)
+  for (const name of resources)
+    if (!(await service.authorize(request.identity, 'lease', name))) throw forbidden('lease', name)
+  return readLeases(service, request, resources)
 }
 
 async function readLeases(service: Service, request: RouteRequest<unknown>, resources: readonly string[]) {
   const holders = (await service.store.read(resources)).map((leases) => leases.map(toWire))
-  const leases = holders.map(([oldest = null]) => oldest)
+  const leases = holders.map(firstShown)
   return withQueues(service, request, { leases, holders }, resources)
 }
 
+/** The oldest live lease, or if nobody holds the resource, the one that keeps it. */
+export function firstShown<Lease extends Pick<LeaseRecord, 'state'>>(leases: readonly Lease[]): Lease | null {
+  return leases.find(({ state }) => state === 'held') ?? leases[0] ?? null
+}
+
 async function listAllowed(service: Service, request: RouteRequest<unknown>) {
-  const { store, authorize } = service
-  const page = await store.list(listQuery(request))
-  const allowed = await Promise.all(
-    page.leases.map((lease) => authorize(request.identity, 'lease', lease.resource)),
-  )
-  const leases = page.leases.filter((_, n) => allowed[n])
-  return withQueues(
-    service,
-    request,
-    { ...page, leases: leases.map(toWire) },
-    leases.map(({ resource }) => resource),
-  )
+  const { leases, ...page } = await allowedPage(service, request)
+  const resources = leases.map(({ resource }) => resource)
+  return withQueues(service, request, { ...page, leases: leases.map(toWire) }, resources)
+}
+
+/**
+ * A page of the leases that the sender may see. `next` names the last lease of a page, so a page never ends with a
+ * lease that the sender may not see: it goes on until it is full, or until there are no more leases.
+ */
+async function allowedPage(service: Service, request: RouteRequest<unknown>): Promise<LeasePage> {
+  const { store } = service
+  const query = listQuery(request)
+  const leases: LeaseRecord[] = []
+  for (let part = query; ; ) {
+    const page = await store.list(part)
+    const allowed = await allowedOf(service, request.identity, page.leases)
+    leases.push(...allowed.slice(0, query.limit - leases.length))
+    const last = leases.at(-1)
+    if (last && leases.length === query.limit)
+      return { leases, ...(await nextAfter(store, part, page, last)) }
+    if (page.next === undefined) return { leases }
+    request.signal.throwIfAborted()
+    part = { ...query, after: page.next, limit: LIST_AT_ONCE }
+  }
+}
+
+/** The `next` of a page that ends with this lease of the page that was read. */
+async function nextAfter(
+  store: LeaseStore,
+  query: ListQuery,
+  { leases, next }: LeasePage,
+  last: LeaseRecord,
+): Promise<Pick<LeasePage, 'next'>> {
+  const length = leases.indexOf(last) + 1
+  if (length === leases.length) return next === undefined ? {} : { next }
+  const shorter = await store.list({ ...query, limit: length })
+  const { resource, token } = shorter.leases.at(-1) ?? last
+  // If leases have come or gone meanwhile, the next page begins after the resource.
+  if (resource !== last.resource || token !== last.token) return { next: last.resource }
+  return shorter.next === undefined ? {} : { next: shorter.next }
+}
+
+/** The leases of the resources that the identity may use. */
+async function allowedOf(
+  { authorize }: Service,
+  identity: Identity,
+  leases: readonly LeaseRecord[],
+): Promise<LeaseRecord[]> {
+  const allowed = await Promise.all(leases.map(({ resource }) => authorize(identity, 'lease', resource)))
+  return leases.filter((_, n) => allowed[n])
 }
 
 /** Adds the waiters for these resources, if the request asks for them. */
@@ -286,8 +343,9 @@ export function listQuery(request: RouteRequest<unknown>): ListQuery {
   const [start, from] = [request.query('prefix', prefix), request.query('after', after)]
   return {
     limit: request.query('limit', limit) ?? 100,
-    ...(start !== undefined && { prefix: start }),
-    ...(from !== undefined && { after: from }),
+    // Names are in NFC.
+    ...(start !== undefined && { prefix: start.normalize('NFC') }),
+    ...(from !== undefined && { after: from.normalize('NFC') }),
   }
 }
 
@@ -330,5 +388,5 @@ function checkSharing(
       `share: the store of this server (${store.kind}) has no share, atLeast, lockDelay or replace 'any'`,
     )
   if (share && roomOf(resource) !== null)
-    throw new HttpError(400, 'invalid_body', 'share: the lock of a document is exclusive')
+    throw new HttpError(400, 'share_unsupported', 'share: the lock of a document is exclusive')
 }

@@ -88,10 +88,18 @@ export class LockReplies {
 
   #terms({ room, client }: Subject) {
     const { settings, termsOf } = this.#service
-    const { channelKey, publicChannels } = settings
+    const { grace, answerWithin, channelKey, publicChannels } = settings
     const { ttl, heartbeat } = termsOf(room)
     const channel = `${publicChannels ? '' : 'private-'}${roomChannel(room)}`
-    return { ttl_ms: ttl, heartbeat_ms: heartbeat, channel, channel_key: channelKey, you: client.person }
+    return {
+      ttl_ms: ttl,
+      heartbeat_ms: heartbeat,
+      grace_ms: grace,
+      answer_within_ms: answerWithin,
+      channel,
+      channel_key: channelKey,
+      you: client.person,
+    }
   }
 }
 

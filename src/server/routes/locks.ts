@@ -1,7 +1,10 @@
+import * as v from 'valibot'
 import {
   alreadyLocked,
+  CLIENT_HEADER,
   errorBody,
   lockAsk,
+  lockBeat,
   lockGranted,
   lockRenewed,
   lockState,
@@ -21,25 +24,38 @@ const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this t
 
 /** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
 export function lockRoutes(service: Service): Route[] {
-  const { locks, handover, waitingList, waiterLimits, settings, stats, authorize } = service
+  const {
+    locks,
+    withdrawals,
+    waitingList,
+    waiterLimits,
+    settings,
+    stats,
+    authorize,
+    names,
+    announcer,
+    onError,
+  } = service
   const replies = new LockReplies(service)
   const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
   return [
     route('POST', LOCK_PATH, {
       id: 'lock',
+      headers: [CLIENT_HEADER],
       action: 'lock',
       summary: 'Lock the room. Repeated by the holder, it renews the lock.',
       query: { wait },
       body: lockAsk,
-      answers: { 200: lockGranted, 409: alreadyLocked },
+      answers: { 200: lockGranted, 409: v.union([alreadyLocked, errorBody]) },
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
         const ms = (request.query('wait', wait) ?? 0) * 1000
-        const { signal } = request
         const result =
           ms > 0
-            ? await waiterLimits.run(request, () => locks.lock(room, client, { wait: { ms, signal } }))
+            ? await waiterLimits.run(request, () =>
+                locks.lock(room, client, { wait: { ms, signal: request.signal } }),
+              )
             : await locks.lock(room, client)
         stats.onAnswered(result.granted)
         return replies.lock(result, { room, client })
@@ -47,19 +63,29 @@ export function lockRoutes(service: Service): Route[] {
     }),
     route('PUT', LOCK_PATH, {
       id: 'beat',
+      headers: [CLIENT_HEADER],
       isFrequent: true,
       action: 'lock',
       rate: 'holder',
-      summary: 'Heartbeat: the lock lives for its whole TTL from now.',
+      summary: 'Heartbeat: the lock lives for its whole TTL from now. It may change the name of the holder.',
+      body: lockBeat,
       answers: { 200: lockRenewed, 403: errorBody, 404: errorBody },
       async handle(request) {
-        const renewal = await locks.renew(request.room, await request.client())
+        const { room, body } = request
+        const client = await request.client()
+        const renewal = await locks.renew(room, client)
         if (!renewal.ok) throw renewal.holders.length > 0 ? notYours() : lockNotFound()
-        return { body: replies.renewed(renewal.lease, request.room) }
+        const { lease } = renewal
+        // If the identity has a name, that one is shown.
+        const name = client.person.name ?? body.name
+        if (name !== undefined && names.isRenamed(lease, name))
+          announcer.publishName(room, lease, name).catch((error: unknown) => onError('announce', error))
+        return { body: replies.renewed(lease, room) }
       },
     }),
     route('DELETE', LOCK_PATH, {
       id: 'unlock',
+      headers: [CLIENT_HEADER],
       action: 'lock',
       rate: 'holder',
       summary: 'Unlock, or leave the queue. It also succeeds if there is no lock.',
@@ -68,12 +94,13 @@ export function lockRoutes(service: Service): Route[] {
       async handle(request) {
         const client = await request.client()
         const onlyToken = request.query('token', token)
-        if (onlyToken === undefined) handover.withdraw(request.room, client)
+        if (onlyToken === undefined) await withdrawals.withdraw(request.room, client)
         return unlockReply(await locks.unlock(request.room, client, onlyToken))
       },
     }),
     route('POST', `${LOCK_PATH}/release`, {
       id: 'unlockByBeacon',
+      headers: [CLIENT_HEADER],
       action: 'lock',
       rate: 'holder',
       summary: 'Unlock by a beacon, which cannot set a header and may arrive late.',
@@ -86,6 +113,7 @@ export function lockRoutes(service: Service): Route[] {
     }),
     route('GET', LOCK_PATH, {
       id: 'readLock',
+      headers: [CLIENT_HEADER],
       action: 'read',
       summary: 'The lock of the room: whether it is held, the holder, and the queue.',
       answers: { 200: lockState },
@@ -99,6 +127,7 @@ export function lockRoutes(service: Service): Route[] {
     }),
     route('POST', '/api/documents/locks', {
       id: 'readLocks',
+      headers: [CLIENT_HEADER],
       action: 'identified',
       summary: 'The locks of many rooms, in their order.',
       body: roomsQuery,
@@ -107,7 +136,7 @@ export function lockRoutes(service: Service): Route[] {
       async handle(request) {
         const rooms = request.body.rooms.map((room) => checkRoom(room, settings.maxRoomBytes))
         for (const room of rooms)
-          if (!(await authorize(request.identity, 'read', room))) throw forbidden('read')
+          if (!(await authorize(request.identity, 'read', room))) throw forbidden('read', room)
         const client = await request.client()
         const leases = await locks.holders(rooms)
         return {

@@ -11,6 +11,7 @@ import {
   userAuth,
   userAuthRequest,
 } from '../../protocol/index.ts'
+import { channelInUse, NFC_EXPECTED } from '../channels/index.ts'
 import { HttpError } from '../http/http-error.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
 import type { Action } from '../identity.ts'
@@ -29,7 +30,7 @@ export function operationRoutes(service: Service): Route[] {
       summary: 'Sign the subscription to a private or presence channel.',
       body: channelAuthRequest,
       form: true,
-      answers: { 200: channelAuth, 403: errorBody },
+      answers: { 200: channelAuth, 400: errorBody, 403: errorBody },
       handle: (request) => signChannel(service, request),
     }),
     route('POST', '/broadcasting/user-auth', {
@@ -75,7 +76,7 @@ export function operationRoutes(service: Service): Route[] {
       id: 'readiness',
       isFrequent: true,
       action: null,
-      summary: 'Leases, documents, audit and bus can be used, and the server is not stopping.',
+      summary: 'Leases, documents, audit and bus can be read and written, and the server is not stopping.',
       answers: { 200: status, 503: errorBody },
       async handle() {
         stop.throwIfAborted()
@@ -116,6 +117,7 @@ async function signChannel(
   { identity, body }: RouteRequest<v.InferOutput<typeof channelAuthRequest>>,
 ): Promise<Reply> {
   const { socket_id, channel_name } = body
+  if (channel_name !== channelInUse(channel_name)) throw new HttpError(400, 'invalid_channel', NFC_EXPECTED)
   const [action, resource] = neededFor(channel_name)
   if (!(await authorize(identity, action, resource)))
     throw new HttpError(403, 'forbidden', 'you may not join this channel')

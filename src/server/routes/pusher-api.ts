@@ -10,6 +10,7 @@ import {
   pusherTriggered,
   pusherUsers,
 } from '../../protocol/index.ts'
+import { channelInUse } from '../channels/index.ts'
 import { HttpError } from '../http/http-error.ts'
 import { text } from '../http/query.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
@@ -45,9 +46,10 @@ export function pusherApiRoutes(service: Service): Route[] {
       )
     if (data.length > settings.maxBody)
       throw new HttpError(413, 'data_too_large', `data: expected at most ${settings.maxBody} characters`)
-    await channels.publish(channel, name, data, socket_id)
+    await channels.publish(channelInUse(channel), name, data, socket_id)
   }
-  const infoOf = async (channel: string, wanted: string | undefined): Promise<Info & { sockets: number }> => {
+  const infoOf = async (name: string, wanted: string | undefined): Promise<Info & { sockets: number }> => {
+    const channel = channelInUse(name)
     const sockets = wanted === undefined ? 0 : ((await channels.occupied(channel)).get(channel) ?? 0)
     return { sockets, ...infoFields(channel, wanted, sockets) }
   }
@@ -106,7 +108,9 @@ export function pusherApiRoutes(service: Service): Route[] {
       async handle(request) {
         checkApp(request)
         const wanted = request.query('info', info)
-        const occupied = await channels.occupied(request.query('filter_by_prefix', prefix) ?? '')
+        const occupied = await channels.occupied(
+          channelInUse(request.query('filter_by_prefix', prefix) ?? ''),
+        )
         const found = [...occupied].map(([channel, sockets]) => [
           channel,
           infoFields(channel, wanted, sockets),
@@ -133,7 +137,7 @@ export function pusherApiRoutes(service: Service): Route[] {
       answers: { 200: pusherUsers, 400: errorBody, 401: errorBody },
       handle(request): Reply {
         checkApp(request)
-        const { channel } = request
+        const channel = channelInUse(request.channel)
         if (!channel.startsWith('presence-'))
           throw new HttpError(400, 'invalid_channel', 'expected a channel that begins with presence-')
         return { body: { users: [...channels.members(channel).keys()].map((id) => ({ id })) } }

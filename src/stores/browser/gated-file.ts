@@ -12,11 +12,11 @@
  * another content decides again, and so does a tab that was slow. That depends on timing: it makes a double grant
  * unlikely, not impossible.
  */
-import { type Clock, type Moment, moment } from '../../base/clock.ts'
-import { LeaseError, messageOf } from '../../base/errors.ts'
-import { pause } from '../../base/pause.ts'
-import { nameOf } from '../../clients/browser-errors.ts'
-import { type DirectorySource, openDirectory, type WebDirectory, type WebFile } from './platform.ts'
+import type { Clock, Moment, moment } from '../../base/clock.ts'
+import type { LeaseError, messageOf } from '../../base/errors.ts'
+import type { pause } from '../../base/pause.ts'
+import type { nameOf } from '../../clients/browser-errors.ts'
+import type { DirectorySource, WebDirectory, WebFile } from './platform.ts'
 
 /** Multiplied by the number of failed attempts, and by a random share. */
 const GATE_PAUSE_MS = 10
@@ -57,16 +57,32 @@ export interface GatedFile {
   change<T>(decide: Decide<T>, create: boolean): Promise<T>
 }
 
+/** It imports nothing, because the project lock loads it on demand: see Pages in ARCHITECTURE. */
+export interface GatedFileTools {
+  readonly LeaseError: typeof LeaseError
+  readonly messageOf: typeof messageOf
+  readonly moment: typeof moment
+  readonly nameOf: typeof nameOf
+  readonly pause: typeof pause
+}
+
 /** `hasGate`: whether the browser has exclusive writers, or the caller its own gate. Default: found out by a try. */
-export function gatedFile(source: DirectorySource, name: string, clock: Clock, hasGate?: boolean): GatedFile {
+export function gatedFile(
+  { LeaseError, messageOf, moment, nameOf, pause }: GatedFileTools,
+  source: DirectorySource,
+  name: string,
+  clock: Clock,
+  hasGate?: boolean,
+): GatedFile {
   const gateName = `${name}.gate`
   /** There was no file when this tab last looked. So an empty file is one that could not be written, not a damaged one. */
   let isNew = false
   /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */
   let turn: Promise<unknown> = Promise.resolve()
+  const open = async () => (typeof source === 'function' ? source() : source)
 
   return {
-    read: () => unlessBusy(async () => readFrom(await openDirectory(source))),
+    read: () => unlessBusy(async () => readFrom(await open())),
     change(decide, create) {
       const change = turn.then(() => unlessBusy(() => changeOnce(decide, create)))
       turn = change.catch(() => {})
@@ -75,7 +91,7 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock, h
   }
 
   async function changeOnce<T>(decide: Decide<T>, create: boolean): Promise<T | typeof AGAIN> {
-    const directory = await openDirectory(source)
+    const directory = await open()
     if (!create && !(await fileIn(directory))) return decide(null).result
     const gateFile = await directory.getFileHandle(gateName, { create: true })
     const gate = await gateFile.createWritable(EXCLUSIVE)
@@ -162,6 +178,14 @@ export function gatedFile(source: DirectorySource, name: string, clock: Clock, h
       await pause(clock, GATE_PAUSE_MS * tries * clock.random())
     }
   }
+
+  /** Whether a second writer cannot be opened; `undefined`: unknown. */
+  function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
+    return file.createWritable(EXCLUSIVE).then(
+      (second) => second.abort().then(() => false),
+      (error) => nameOf(error) === BUSY || undefined,
+    )
+  }
 }
 
 const EXCLUSIVE = { mode: 'exclusive' } as const
@@ -169,11 +193,3 @@ const EXCLUSIVE = { mode: 'exclusive' } as const
 const BUSY = 'NoModificationAllowedError'
 /** Busy, or the file was replaced or removed between two steps. */
 const TRANSIENT: readonly unknown[] = [BUSY, 'NotFoundError', 'NotReadableError']
-
-/** Whether a second writer cannot be opened; `undefined`: unknown. */
-function isRefusedAnother(file: WebFile): Promise<boolean | undefined> {
-  return file.createWritable(EXCLUSIVE).then(
-    (second) => second.abort().then(() => false),
-    (error) => nameOf(error) === BUSY || undefined,
-  )
-}

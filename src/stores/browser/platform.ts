@@ -32,14 +32,10 @@ export interface WebLocks {
     callback: (lock: unknown) => T | PromiseLike<T>,
   ): Promise<unknown>
   query(): Promise<{
-    readonly held?: readonly { readonly name?: string; readonly mode?: string }[]
+    readonly held?: readonly { readonly name?: string; readonly mode?: string; readonly clientId?: string }[]
     readonly pending?: readonly { readonly name?: string }[]
   }>
 }
 
 /** A directory, or a function that gets it. */
 export type DirectorySource = WebDirectory | (() => Promise<WebDirectory>)
-
-export function openDirectory(source: DirectorySource): Promise<WebDirectory> {
-  return typeof source === 'function' ? source() : Promise.resolve(source)
-}

@@ -6,11 +6,13 @@
  *
  * A lock is held as long as the promise that its callback returned is pending. It ends when this tab lets it go, when
  * the tab is closed, or when another tab steals it. The browser keeps the queue: first in, first out across tabs.
- * A waiter whose turn has come is woken, and must ask again within a second.
+ * A waiter whose turn has come is woken, and must ask again within a second. A waiter takes the lock from a tab that is
+ * frozen: see `frozen-tabs-protocol.ts`.
  */
 import type { Clock } from '../../base/clock.ts'
 import type { Ask } from '../../core/index.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
+import { frozenTabs } from './frozen-tabs.ts'
 import type { WebLocks } from './platform.ts'
 
 export interface Hold {
@@ -28,11 +30,22 @@ export interface TabLocks {
   take(id: string, resource: string, how: { ifAvailable: true } | { steal: true }): Promise<Hold | null>
   /** The lock of each id, or its place in the queue. */
   readonly holds: ReadonlyMap<string, Hold>
+  /** Whether this tab was silent for so long that another may have taken its locks. */
+  wasSilent(): boolean
 }
 
-/** `locks` is called each time, because a page may lose the API after it was loaded. */
-export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): TabLocks {
+/**
+ * `locks` is called each time, because a page may lose the API after it was loaded. `takeOverMs`: how long a tab must be
+ * silent before its lock is taken; 0: it keeps its lock.
+ */
+export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock, takeOverMs: number): TabLocks {
   const holds = new Map<string, Hold>()
+  const frozen = frozenTabs(locks, prefix, clock, takeOverMs)
+
+  function remove(id: string): void {
+    holds.delete(id)
+    frozen.delete(id)
+  }
 
   /** Rejects if the browser refuses the request. A lock that was granted can only be stolen. */
   function request(
@@ -48,7 +61,7 @@ export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): T
       onStolen() {},
       letGo() {
         hold.phase = 'gone'
-        holds.delete(id)
+        remove(id)
         end()
         return ended
       },
@@ -57,6 +70,7 @@ export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): T
       if (!lock || hold.phase === 'gone') return onLock(null)
       hold.phase = 'held'
       holds.set(id, hold)
+      frozen.add(id)
       const held = new Promise<void>((resolve) => {
         end = resolve
       })
@@ -71,7 +85,7 @@ export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): T
         (error) => {
           const { phase } = hold
           hold.phase = 'gone'
-          holds.delete(id)
+          remove(id)
           if (phase === 'waiting') throw error
           if (phase !== 'gone') hold.onStolen()
         },
@@ -85,6 +99,7 @@ export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): T
   return {
     holds,
     take,
+    wasSilent: frozen.wasSilent,
 
     async ask({ resource, id, wake }) {
       const own = holds.get(id)
@@ -95,7 +110,11 @@ export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): T
       }
       const taken = await take(id, resource, { ifAvailable: true })
       if (taken || !wake) return taken
+      const leaving = new AbortController()
+      // After the grant, it only ends the watch over the holder.
+      const leave = () => leaving.abort()
       const onTurn = (hold: Hold | null) => {
+        leave()
         if (!hold) return
         hold.phase = 'called'
         clock.setTimer(() => {
@@ -103,9 +122,9 @@ export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock): T
         }, RESERVATION_MS)
         wake(0)
       }
-      const leaving = new AbortController()
       // Either the waiter has left, or the browser refuses the request: then the next ask says why.
-      request(id, resource, leaving, onTurn, () => leaving.abort()).catch(() => {})
+      request(id, resource, leaving, onTurn, leave).catch(leave)
+      frozen.watch({ name: prefix + resource }, leaving.signal)
       return null
     },
   }

@@ -19,7 +19,15 @@ export interface StoredLease {
   /** In seconds, as it was asked for. */
   readonly ttl: number
   /** The etcd lease of its `k` key by `lockDelay`, and the delay in seconds. */
-  readonly delay?: { readonly lease: string; readonly seconds: number }
+  readonly delay?: KeepingLease
+  /** The same by `atLeast`. Missing in leases of earlier versions. */
+  readonly least?: KeepingLease
+}
+
+/** The etcd lease of a key that keeps the resource, and how long it does after the lease has expired or was granted. */
+export interface KeepingLease {
+  readonly lease: string
+  readonly seconds: number
 }
 
 export interface StoredWaiter {
@@ -45,14 +53,14 @@ export function encodeWaiter({ id, owner, share }: Ask): string {
 /** Throws if the value is not ours: a resource must not be granted while its leases cannot be read. */
 export function decodeLease(entry: EtcdEntry): Stored<StoredLease> {
   const value = decode(entry)
-  const { id, owner, metadata, acquiredAt, ttl, delay } = value
+  const { id, owner, metadata, acquiredAt, ttl, delay, least } = value
   const isLease =
     typeof id === 'string' &&
     typeof owner === 'string' &&
     (metadata === null || isObject(metadata)) &&
     Number.isFinite(acquiredAt) &&
     isWhole(ttl, 1, Number.MAX_SAFE_INTEGER) &&
-    (delay === undefined || hasLease(delay))
+    [delay, least].every((keeping) => keeping === undefined || hasLease(keeping))
   if (!isLease) throw unreadable(entry)
   return { entry, value: value as unknown as StoredLease }
 }
@@ -103,13 +111,26 @@ export function recordOf(
   }
 }
 
+/** Of a lease that has ended and keeps the resource for so many milliseconds more. */
+export function keptRecordOf(
+  resource: string,
+  lease: Stored<StoredLease>,
+  left: number,
+  now: number,
+): LeaseRecord {
+  const { delay, least } = lease.value
+  const longest = Math.max(delay?.seconds ?? 0, least?.seconds ?? 0) * SECOND_MS
+  const remaining = Math.min(left, longest || Infinity)
+  return { ...recordOf(resource, lease, 0, now, 'kept'), expiresAt: now + remaining, remaining }
+}
+
 /** The revision of the grant: an `l` key was created by it, and an `e` key was last written by it. */
 export function tokenOf(entry: EtcdEntry): number {
   return entry.lease === '0' ? entry.modified : entry.created
 }
 
-function hasLease(delay: unknown): boolean {
-  const { lease, seconds } = Object(delay) as Partial<NonNullable<StoredLease['delay']>>
+function hasLease(keeping: unknown): boolean {
+  const { lease, seconds } = Object(keeping) as Partial<KeepingLease>
   return typeof lease === 'string' && isWhole(seconds, 0, Number.MAX_SAFE_INTEGER)
 }
 

@@ -1,15 +1,17 @@
 import type { Stop } from '../../base/abort.ts'
-import { expectOptions, expectText } from '../../base/arguments.ts'
+import { expectOptions, expectText, refuse as refuseArgument } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type EtcdClient, etcdDatabase } from '../../clients/etcd.ts'
 import { etcdError, isLeaseGone } from '../../clients/etcd-errors.ts'
-import type { Answer, Ask, LeaseStore, Refusal } from '../../core/index.ts'
-import { RESERVATION_MS } from '../lease-row.ts'
+import type { Answer, Ask, LeaseStore, Refusal, ReleaseAsk, Released } from '../../core/index.ts'
+import { askAgainIn, RESERVATION_MS } from '../lease-row.ts'
+import type { Work } from '../local/calls.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { decodeLease, encodeWaiter, secondsOf } from './format.ts'
-import { Keys } from './keys.ts'
+import { isWithinKeys, Keys } from './keys.ts'
 import { Looking } from './looking.ts'
 import { type ParsedEvent, Push } from './push.ts'
+import { Renewals } from './renewals.ts'
 import { Replicas } from './replicas.ts'
 import { Session } from './session.ts'
 import { SpareLeases } from './spare-leases.ts'
@@ -18,7 +20,7 @@ import {
   foundIn,
   hasRoom,
   isQueueMissing,
-  keptAfterEnd,
+  keptIn,
   lookOperations,
   mayHold,
   type ResourceState,
@@ -49,9 +51,16 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   const { prefix = 'holdfast/', maxInFlight = 32 } = options
   expectText('prefix', prefix)
   const clock = systemClock
+  if (isWithinKeys(database.prefix + prefix))
+    refuseArgument(
+      'prefix',
+      `one without /l/, /e/, /k/, /q/ and /s/, which follow the prefix of another store`,
+      prefix,
+    )
   const keys = new Keys(database.prefix + prefix)
   const spares = new SpareLeases(database, clock)
-  const transitions = new Transitions(database, keys, spares, clock)
+  const renewals = new Renewals(database)
+  const transitions = new Transitions(database, keys, spares, renewals, clock)
   const looking = new Looking(database, keys, transitions, clock)
   const turns = new Turns(clock)
   const replicas = new Replicas()
@@ -60,11 +69,14 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     explain: etcdError,
     maxInFlight,
     isCalled: (id) => push.listeners.takeCall(id),
+    release: releaseWork,
+    // A waiter that asks again has its place already.
+    order: ({ id }) => (push.listeners.has(id) ? 'kept' : 'in-turn'),
   })
   const push = new Push({
     database,
     keys,
-    read: (resources) => calls.run(() => looking.read(resources)),
+    read: (resources) => calls.run(() => looking.live(resources)),
     changed,
     begun: () => replicas.clear(),
   })
@@ -103,13 +115,12 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
 
     renew(ask, call) {
       database.limit.allow(call?.timeout)
-      return calls.run(
+      return calls.renew(
         async () => {
           const { resource, id, ttl } = ask
-          const { results } = await database.transact([], [{ get: { key: keys.key('l', resource, id) } }])
-          const [entry] = results[0]?.entries ?? []
+          const entry = await renewals.find(keys.key('l', resource, id))
           const lease = entry ? await transitions.extend(resource, decodeLease(entry), ttl) : null
-          if (!lease) return { ok: false, holders: (await looking.read([resource]))[0] ?? [] }
+          if (!lease) return { ok: false, holders: await looking.holders(resource) }
           listeners.renewed(lease)
           return { ok: true, lease }
         },
@@ -119,13 +130,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     },
 
     release(by, call) {
-      if ('id' in by) listeners.forget(by.id)
       database.limit.allow(call?.timeout)
-      const work = async () => {
-        const { ended, left } = await transitions.release(by)
-        return { ended, holders: await looking.records(by.resource, left.map(decodeLease)) }
-      }
-      return calls.release(by, work, call)
+      return calls.release(by, releaseWork(by), call)
     },
 
     read: (resources, call) => calls.run(() => looking.read(resources), call),
@@ -150,8 +156,19 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
 
   async function close(): Promise<void> {
     await calls.close()
-    await push.close()
-    await Promise.all([session.close(), spares.close()])
+    await session.close()
+    await Promise.all([push.close(), spares.close()])
+  }
+
+  function releaseWork(by: ReleaseAsk): Work<Released> {
+    return async () => {
+      if ('id' in by) listeners.forget(by.id)
+      const { ended, left } = await transitions.release(by)
+      const holders = left.map(decodeLease)
+      // Of a hundred readers, each that leaves would otherwise ask for the time of all others.
+      if (ended) return { ended, holders: looking.atMost(by.resource, holders) }
+      return { ended, holders: await looking.records(by.resource, holders) }
+    }
   }
 
   async function acquire(ask: Ask, stop: Stop): Promise<Answer> {
@@ -244,21 +261,19 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
 
   async function refuse(state: ResourceState, ask: Ask): Promise<Refusal> {
     const { resource } = ask
-    const ended = keptAfterEnd(state)
     const [holders, keptFor, place] = await Promise.all([
       looking.records(resource, state.leases),
-      Promise.all(ended.map(({ entry }) => looking.msLeft(entry.lease))),
+      Promise.all(keptIn(state).map(({ keys }) => looking.msLeft(keys))),
       ask.wake || state.own ? placeOf(state, ask) : null,
     ])
     const times = [...holders.map(({ remaining }) => remaining ?? 0), ...keptFor]
-    const last = ask.share === undefined ? Math.max(...times) : Math.min(...times)
     // Otherwise it is the turn of others.
-    const free = times.length > 0 ? last : RESERVATION_MS
+    const ends = times.length > 0 ? times : [RESERVATION_MS]
     return {
       granted: false,
       holders,
       place,
-      retryIn: free + (place ?? 0) * RESERVATION_MS,
+      retryIn: askAgainIn(ends, ask.share ?? null, place ?? 0),
       ...(keptFor.length > 0 && { keptFor: Math.max(...keptFor) }),
     }
   }
@@ -266,6 +281,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   async function placeOf(state: ResourceState, ask: Ask): Promise<number> {
     const { own, queue, resource } = state
     if (!own) return join(ask)
+    if (ask.wake && own.lease !== (await session.lease())) await transitions.move(own, await session.lease())
     const place = queue.findIndex(({ entry }) => entry.key === own.key)
     if (place >= 0) return place
     const [found] = await looking.inBatches([

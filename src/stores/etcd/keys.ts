@@ -71,6 +71,11 @@ export class Keys {
   }
 }
 
+/** Whether a store with a shorter prefix would take the keys of a store with this one for its own. */
+export function isWithinKeys(prefix: string): boolean {
+  return /\/[lekqs]\//.test(prefix)
+}
+
 function isKind(text: string | undefined): text is KeyKind {
   return text === 'l' || text === 'e' || text === 'k' || text === 'q'
 }

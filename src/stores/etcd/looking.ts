@@ -2,6 +2,7 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import type { EtcdDatabase, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import { cursorOf, cutPage } from '../lease-page.ts'
@@ -9,12 +10,14 @@ import { limitConcurrency } from '../local/limit-concurrency.ts'
 import {
   decodeLease,
   decodeWaiter,
+  keptRecordOf,
   readableLease,
   recordOf,
   type Stored,
   type StoredLease,
 } from './format.ts'
-import type { Keys } from './keys.ts'
+import { type KeptLease, keptAfterEnd } from './kept.ts'
+import type { KeyKind, Keys } from './keys.ts'
 import type { Transitions } from './transitions.ts'
 
 /** etcd refuses a transaction with more than 128 operations, unless it is configured otherwise. */
@@ -46,31 +49,64 @@ export class Looking {
     resources: readonly string[],
     decode: (entry: EtcdEntry) => Stored<StoredLease> | null = decodeLease,
   ): Promise<LeaseRecord[][]> {
-    const found = await this.inBatches(resources.map((resource) => ({ get: this.#keys.of('l', resource) })))
+    const both = (resource: string) => [
+      { get: this.#keys.of('l', resource) },
+      { get: this.#keys.of('k', resource) },
+    ]
+    const found = await this.inBatches(resources.flatMap(both))
+    const decoded = (index: number) =>
+      (found[index]?.entries ?? []).map(decode).filter((lease) => lease !== null)
     return Promise.all(
-      resources.map(async (resource, index) => {
-        const leases = (found[index]?.entries ?? []).map(decode)
-        return this.records(
-          resource,
-          leases.filter((lease) => lease !== null),
-        )
+      resources.map((resource, index) => {
+        const leases = decoded(2 * index)
+        return this.records(resource, leases, keptAfterEnd(leases, decoded(2 * index + 1)))
       }),
     )
   }
 
+  /** The live leases of a resource, oldest first. */
+  async holders(resource: string): Promise<LeaseRecord[]> {
+    const [found] = await this.inBatches([{ get: this.#keys.of('l', resource) }])
+    return this.records(resource, (found?.entries ?? []).map(decodeLease))
+  }
+
+  /** The live leases of these resources, without a question for the time that each has left. */
+  async live(resources: readonly string[]): Promise<LeaseRecord[][]> {
+    const found = await this.inBatches(resources.map((resource) => ({ get: this.#keys.of('l', resource) })))
+    return resources.map((resource, index) =>
+      this.atMost(resource, (found[index]?.entries ?? []).map(decodeLease)),
+    )
+  }
+
+  /** By their tokens, with the longest time that each may have left. */
+  atMost(resource: string, leases: readonly Stored<StoredLease>[]): LeaseRecord[] {
+    const records = leases.map((lease) => recordOf(resource, lease, lease.value.ttl, this.#clock.now()))
+    return records.sort((a, b) => a.token - b.token)
+  }
+
   /** By their tokens, with the time that each has left. One that ends meanwhile is left out. */
-  async records(resource: string, leases: readonly Stored<StoredLease>[]): Promise<LeaseRecord[]> {
+  async records(
+    resource: string,
+    leases: readonly Stored<StoredLease>[],
+    kept: readonly KeptLease[] = [],
+  ): Promise<LeaseRecord[]> {
     const described = leases.map(async (lease) => {
       const left = await this.#inLine(() => this.#database.secondsLeft(lease.entry.lease))
       // Rounded up: it must not seem to have ended before it has.
       return left < 0 ? null : recordOf(resource, lease, left + 1, this.#clock.now())
     })
-    const found = (await Promise.all(described)).filter((record) => record !== null)
+    const keeping = kept.map(async ({ lease, keys }) => {
+      const left = await this.msLeft(keys)
+      return left === 0 ? null : keptRecordOf(resource, lease, left, this.#clock.now())
+    })
+    const found = (await Promise.all([...described, ...keeping])).filter((record) => record !== null)
     return found.sort((a, b) => a.token - b.token)
   }
 
-  async msLeft(lease: string): Promise<number> {
-    return Math.max(0, (await this.#inLine(() => this.#database.secondsLeft(lease))) + 1) * 1000
+  /** How long these keys keep the resource. */
+  async msLeft(keys: readonly EtcdEntry[]): Promise<number> {
+    const left = keys.map(({ lease }) => this.#inLine(() => this.#database.secondsLeft(lease)))
+    return Math.max(0, ...(await Promise.all(left)).map((seconds) => seconds + 1)) * 1000
   }
 
   async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
@@ -90,21 +126,39 @@ export class Looking {
   async list({ prefix = '', after, ...query }: ListQuery): Promise<LeasePage> {
     const limit = Math.min(query.limit, MAX_PAGE)
     const cursor = cursorOf(after)
-    const all = this.#keys.all('l', prefix)
-    const { end } = this.#keys.of('l', cursor.resource)
-    const key = after !== undefined && end > all.key ? end : all.key
-    const [page] = await this.inBatches([{ get: { key, end: all.end, limit: limit + 1 } }])
-    const entries = page?.entries ?? []
-    const resources = [...new Set(entries.map((entry) => this.#keys.parse(entry.key)?.resource ?? ''))]
+    const { names, horizon } = await this.#names(prefix, after, limit + 1)
     const before = cursor.token < Infinity ? [cursor.resource] : []
     // Again by resource: the leases of one are in the order of their ids, and are needed in that of their tokens.
-    const found = (await this.read([...before, ...resources], readableLease)).flat()
+    const found = (await this.read([...before, ...names], readableLease)).flat()
     const later = found.filter(({ resource, token }) => resource !== cursor.resource || token > cursor.token)
     const listed = cutPage(later, limit)
-    const last = resources.at(-1)
     // Damaged and ended leases were counted, so there may be more although the page is not full.
-    const isCut = !listed.next && last !== undefined && entries.length > limit
-    return isCut ? { ...listed, next: last } : listed
+    return !listed.next && horizon !== undefined ? { ...listed, next: horizon } : listed
+  }
+
+  /**
+   * The resources that have leases, or are kept, and sort after `after`. Of each kind of key, at most so many are read.
+   * If there are more, the names are complete only up to the horizon.
+   */
+  async #names(
+    prefix: string,
+    after: string | undefined,
+    limit: number,
+  ): Promise<{ readonly names: readonly string[]; readonly horizon: string | undefined }> {
+    const range = (kind: KeyKind) => {
+      const all = this.#keys.all(kind, prefix)
+      const { end } = this.#keys.of(kind, cursorOf(after).resource)
+      return { key: after !== undefined && end > all.key ? end : all.key, end: all.end }
+    }
+    const pages = await this.inBatches(
+      (['l', 'k'] as const).map((kind) => ({ get: { ...range(kind), limit, keysOnly: true } })),
+    )
+    const nameOf = ({ key }: EtcdEntry) => this.#keys.parse(key)?.resource ?? ''
+    const cut = pages.filter(({ entries }) => entries.length >= limit)
+    const [horizon] = cut.map(({ entries }) => nameOf(entries.at(-1) as EtcdEntry)).sort(compareUtf8)
+    const names = new Set(pages.flatMap(({ entries }) => entries.map(nameOf)))
+    const isKnown = (name: string) => horizon === undefined || compareUtf8(name, horizon) <= 0
+    return { names: [...names].filter(isKnown).sort(compareUtf8), horizon }
   }
 
   async sweep(limit: number, stop: Stop): Promise<LeaseRecord[]> {

@@ -13,6 +13,7 @@ import type { StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import { decodeLease, recordOf } from './format.ts'
+import { KeptTold } from './kept.ts'
 import type { Keys, ParsedKey } from './keys.ts'
 
 const PROBE_EVERY_MS = 10_000
@@ -41,11 +42,17 @@ export class Push {
   /** Whether the server has sent anything since the last probe. */
   #isHeard = false
   #cancelProbe: (() => void) | undefined
+  readonly #kept: KeptTold
 
   constructor(options: PushOptions, clock = systemClock) {
     this.#options = options
     this.#clock = clock
     this.listeners = new LocalListeners(clock)
+    this.#kept = new KeptTold(
+      clock,
+      (lease) => options.database.secondsLeft(lease),
+      (lease) => this.listeners.tellChange(lease),
+    )
     this.#connection = new PushConnection({
       clock,
       open: (broken, stop) => this.#open(broken, stop),
@@ -116,6 +123,7 @@ export class Push {
 
   #opened(watch: EtcdWatch): void {
     if (this.#hasGap) {
+      this.#kept.clear()
       this.listeners.tellGap()
       this.listeners.wakeAll()
     }
@@ -164,12 +172,18 @@ export class Push {
     const put = find('l', 'put')
     const grants = put.filter(({ entry }) => entry.created === entry.modified)
     const removedRecords = new Set(find('e', 'delete').map(({ id }) => id))
+    const freed = find('k', 'delete')
+    const ended = new Set(find('l', 'delete').map(({ id }) => id))
     for (const { id, previous } of find('l', 'delete')) {
       if (!previous) continue
       const state = !removedRecords.has(id) ? 'expired' : grants.length > 0 ? 'taken-over' : 'released'
       this.listeners.ended(id, previous.created)
       this.#tell(resource, previous, state)
+      if (state !== 'taken-over') this.#tellKept(() => this.#kept.ended(resource, previous, state, freed))
     }
+    const keptNoMore = freed.filter(({ id }) => !ended.has(id))
+    const state = grants.length > 0 ? 'taken-over' : 'released'
+    this.#tellKept(() => this.#kept.freed(resource, keptNoMore, state))
     for (const { entry } of put) this.#tell(resource, entry, 'held')
     const granted = new Set(grants.map(({ id }) => id))
     for (const { id } of find('q', 'delete')) if (!granted.has(id)) this.listeners.dropped(id)
@@ -187,10 +201,26 @@ export class Push {
     }
   }
 
+  #tellKept(tell: () => void): void {
+    try {
+      if (this.listeners.isWatched) tell()
+      else this.#kept.clear()
+    } catch {
+      // Written by another program: told as a gap with the lease itself.
+    }
+  }
+
   async #checkHeld(held: readonly LeaseRecord[]): Promise<void> {
     if (held.length === 0) return
     try {
-      this.listeners.checkHeld(held, await this.#options.read(held.map(({ resource }) => resource)))
+      // A hundred readers of one resource need one look at it.
+      const resources = [...new Set(held.map(({ resource }) => resource))]
+      const found = await this.#options.read(resources)
+      const leasesOf = new Map(resources.map((resource, index) => [resource, found[index] ?? []]))
+      this.listeners.checkHeld(
+        held,
+        held.map(({ resource }) => leasesOf.get(resource) ?? []),
+      )
     } catch {
       // The heartbeat of the holder will find out.
     }

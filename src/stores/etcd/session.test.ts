@@ -5,7 +5,7 @@ import { Session } from './session.ts'
 it('closes although its lease could not be granted', async () => {
   const { promise: grantLease, reject } = Promise.withResolvers<never>()
   const database: Pick<EtcdDatabase, 'grantLease'> = { grantLease: () => grantLease }
-  const session = new Session(database as EtcdDatabase, () => true)
+  const session = new Session(database as EtcdDatabase, () => false)
   const refused = expect(session.lease()).rejects.toThrow('no connection')
   const closing = session.close()
   reject(new Error('no connection'))

@@ -37,9 +37,11 @@ export class Session {
     this.#cancelTimer?.()
   }
 
+  /** Whoever still waits may go on at another process, and keeps its place until the lease expires. */
   async close(): Promise<void> {
     const lease = this.#lease
     this.forget()
+    if (this.#isNeeded()) return
     await lease?.then((granted) => this.#database.revokeLease(granted)).catch(() => {})
   }
 

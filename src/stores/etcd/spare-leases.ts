@@ -6,12 +6,12 @@
  * etcd lease that is then kept alive for another. So each grant writes the key `s` of its etcd lease, and compares the
  * revision that this key had before: it succeeds once.
  */
+import { settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { pause } from '../../base/pause.ts'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
 
 const MOST = 64
-/** So long a spare one waits for its use. */
+/** How long an unused spare lease is kept. */
 const IDLE_MS = 5000
 /** A server that has stopped does not answer. */
 const CLOSE_LIMIT_MS = 1000
@@ -91,8 +91,7 @@ export class SpareLeases {
     const revoking = this.#spares.map(({ lease }) => this.#database.revokeLease(lease))
     this.#spares = []
     if (revoking.length === 0) return
-    const limit = pause(this.#clock, CLOSE_LIMIT_MS, { background: true })
-    await Promise.race([Promise.allSettled(revoking), limit])
+    await settledWithin(Promise.allSettled(revoking), CLOSE_LIMIT_MS, this.#clock)
   }
 
   /** One that is old may end before it is refreshed. */

@@ -3,6 +3,7 @@ import type { EtcdAnswer, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts
 import type { Ask } from '../../core/index.ts'
 import { Room } from '../row-queue.ts'
 import { decodeLease, decodeWaiter, type Stored, type StoredLease, type StoredWaiter } from './format.ts'
+import { type KeptLease, keptAfterEnd } from './kept.ts'
 import type { KeyKind, Keys } from './keys.ts'
 
 /** At most so many waiters have their turn at once. The next ones follow when these have asked. */
@@ -108,18 +109,15 @@ export function replaces(state: ResourceState, { replace }: Ask): boolean {
   if (replace === undefined) return false
   if (replace === 'any') return true
   const [lease, ...others] = state.leases
-  return others.length === 0 && keptAfterEnd(state).length === 0 && lease?.entry.created === replace
+  return others.length === 0 && keptIn(state).length === 0 && lease?.entry.created === replace
 }
 
 /** Leases that have ended and still keep the resource. */
-export function keptAfterEnd({ leases, kept }: ResourceState): Stored<StoredLease>[] {
-  // An older key than the lease of its id is of an earlier lease of that id.
-  const isOf = (key: Stored<StoredLease>, lease: Stored<StoredLease>) =>
-    key.value.id === lease.value.id && key.entry.modified >= lease.entry.created
-  return kept.filter((key) => !leases.some((lease) => isOf(key, lease)))
+export function keptIn({ leases, kept }: ResourceState): KeptLease[] {
+  return keptAfterEnd(leases, kept)
 }
 
 function roomOf(state: ResourceState): Room {
-  const ended = new Map(keptAfterEnd(state).map(({ value }) => [value.id, value.share]))
-  return new Room([...state.leases.map(({ value }) => value.share), ...ended.values()])
+  const ended = keptIn(state).map(({ lease }) => lease)
+  return new Room([...state.leases, ...ended].map(({ value }) => value.share))
 }

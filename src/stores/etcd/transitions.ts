@@ -18,6 +18,7 @@ import {
   tokenOf,
 } from './format.ts'
 import type { KeptBy, KeyKind, Keys } from './keys.ts'
+import type { Renewals } from './renewals.ts'
 import type { EtcdLease, SpareLeases } from './spare-leases.ts'
 import { type ResourceState, replaces } from './state.ts'
 
@@ -31,12 +32,14 @@ export class Transitions {
   readonly #database: EtcdDatabase
   readonly #keys: Keys
   readonly #spares: SpareLeases
+  readonly #renewals: Renewals
   readonly #clock: Clock
 
-  constructor(database: EtcdDatabase, keys: Keys, spares: SpareLeases, clock: Clock) {
+  constructor(database: EtcdDatabase, keys: Keys, spares: SpareLeases, renewals: Renewals, clock: Clock) {
     this.#database = database
     this.#keys = keys
     this.#spares = spares
+    this.#renewals = renewals
     this.#clock = clock
   }
 
@@ -53,6 +56,7 @@ export class Transitions {
     const value: StoredLease = {
       ...{ id, owner, metadata, share, acquiredAt: this.#clock.now(), ttl: secondsOf(ttl) },
       ...(delay && { delay: { lease: delay.lease, seconds: secondsOf(lockDelay) } }),
+      ...(least && { least: { lease: least.lease, seconds: secondsOf(atLeast) } }),
     }
     const text = encodeLease(value)
     const key = keys.key('l', resource, id)
@@ -110,11 +114,11 @@ export class Transitions {
     if (left < 0) return null
     // It was renewed for longer before, and a renewal never shortens a lease.
     if (left > wanted)
-      return (await this.#touch(lease)) ? recordOf(resource, lease, left, this.#clock.now()) : null
+      return (await this.#renewals.touch(entry)) ? recordOf(resource, lease, left, this.#clock.now()) : null
     if (value.ttl !== wanted) return this.#exchange(resource, lease, wanted)
     const [seconds, isLive] = await Promise.all([
       this.#database.keepAlive(entry.lease),
-      this.#touch(lease),
+      this.#renewals.touch(entry),
       value.delay && this.#database.keepAlive(value.delay.lease),
     ])
     return seconds > 0 && isLive ? recordOf(resource, lease, seconds, this.#clock.now()) : null
@@ -145,6 +149,11 @@ export class Transitions {
       [count],
     )
     return Math.max(0, (results.at(-1)?.count ?? 1) - 1)
+  }
+
+  /** The waiter goes on at this process, and keeps its place when the first one ends. */
+  async move({ key, created, value }: EtcdEntry, session: string): Promise<void> {
+    await this.#database.transact([is(key, 'created', created)], [{ put: key, value, lease: session }])
   }
 
   /** Removes waiters that missed their turn, unless they have joined again. */
@@ -200,10 +209,6 @@ export class Transitions {
     return succeeded ? recordOf(resource, { entry, value: renewed }, main.ttl, this.#clock.now()) : null
   }
 
-  async #touch({ entry: { key, created } }: Stored<StoredLease>): Promise<boolean> {
-    return (await this.#database.transact([is(key, 'created', created)], [{ touch: key }])).succeeded
-  }
-
   async #releaseId(resource: string, id: string): Promise<Ended> {
     const keys = this.#keys
     const live = keys.key('l', resource, id)
@@ -240,8 +245,9 @@ export class Transitions {
     if (!answer.succeeded) return this.#force(resource, token)
     for (const { lease } of found) if (lease !== '0') this.#spares.revoke(lease)
     const find = (kind: KeyKind) => found.find(({ key }) => this.#keys.parse(key)?.kind === kind)
-    const record = find('e')
-    const state = find('l') ? 'released' : 'expired'
+    const record = find('e') ?? find('k')
+    // Without either, it was released and kept the resource.
+    const state = find('l') || !find('e') ? 'released' : 'expired'
     const ended = record ? recordOf(resource, decodeLease(record), 0, this.#clock.now(), state) : null
     return { ended, left: answer.results.at(-1)?.entries ?? [] }
   }

@@ -87,8 +87,10 @@ export class LeaseDirectory {
     const saved = this.#decode(key, generation.text)
     if (saved?.forgotten) return null
     if (saved) {
-      for (const lease of saved.row.leases) withoutGoneHolder(lease, now)
-      return this.#loaded(key, generation, saved.row)
+      const loaded = await this.#loaded(key, generation, saved.row)
+      // After `before` was taken, so that it is saved: a `lockDelay` counts from when the end was first noticed.
+      for (const lease of loaded.row.leases) withoutGoneHolder(lease, now)
+      return loaded
     }
     if (isNewer(generation.text)) {
       const file = fileOf(generation.directory, generation.number)
@@ -114,7 +116,8 @@ export class LeaseDirectory {
   /** Saves the row if it changed. False: another process has changed the resource since it was loaded. */
   async save(loaded: LoadedRow, { changes }: Effects): Promise<boolean> {
     if (JSON.stringify(loaded.row) === loaded.before) return true
-    const ended = changes.filter(({ state }) => state !== 'held')
+    // Those that keep the resource are in the row.
+    const ended = changes.filter(({ state }) => state !== 'held' && state !== 'kept')
     const changed = changes.filter(({ state }) => state === 'held').map(({ id }) => id)
     return this.#append(loaded, { ended, changed, forgotten: false })
   }

@@ -6,7 +6,7 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { StoreEvent } from '../../core/index.ts'
-import { liveRecords } from '../lease-row.ts'
+import { shownRecords } from '../lease-row.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import { DirectoryWatch } from './directory-watch.ts'
 import { inBatches } from './files.ts'
@@ -144,9 +144,11 @@ export class Push {
         this.#listeners.tellGap()
         continue
       }
-      const held = liveRecords(saved.row, this.#clock.now())
-      const changed = held.filter(({ id }) => saved.changed.includes(id))
-      for (const lease of [...saved.ended, ...changed]) this.#listeners.tellChange(lease)
+      const shown = shownRecords(saved.row, this.#clock.now())
+      const ended = new Set(saved.ended.map(({ token }) => token))
+      const kept = shown.filter(({ state, token }) => state === 'kept' && ended.has(token))
+      const changed = shown.filter(({ state, id }) => state === 'held' && saved.changed.includes(id))
+      for (const lease of [...saved.ended, ...kept, ...changed]) this.#listeners.tellChange(lease)
     }
   }
 

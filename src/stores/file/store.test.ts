@@ -30,7 +30,7 @@ describe('a file store on a disk that does not answer', () => {
     const failures = calls.map((call) => call.catch((error: unknown) => error))
     const closing = store.close()
     for (const failure of await Promise.all(failures)) expect(failure).toMatchObject({ code: 'closed' })
-    await clock.advance(1000)
+    await clock.advance(5000)
     await closing
     await expect(store.read(['r'])).rejects.toMatchObject({ code: 'closed' })
   })

@@ -5,7 +5,7 @@ import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import { fileError } from '../../clients/file-errors.ts'
-import type { Answer, LeaseStore, Released, Renewal } from '../../core/index.ts'
+import type { Answer, LeaseStore, ReleaseAsk, Released, Renewal } from '../../core/index.ts'
 import { mayBeListed, pageOf } from '../lease-page.ts'
 import {
   ask,
@@ -13,10 +13,11 @@ import {
   expire,
   isForgettable,
   type LeaseRow,
-  liveRecords,
   release,
   renew,
+  shownRecords,
 } from '../lease-row.ts'
+import type { Work } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, withProcess } from '../local/process-node.ts'
 import { StoreCalls } from '../local/store-calls.ts'
@@ -40,7 +41,13 @@ const LEFTOVER_AGE_MS = 60_000
 /** The port on a directory. Each change is decided on the row that was read, and counts only if it can be saved. */
 export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
   const explain = (error: unknown, resource?: string) => fileError(error, 'the lease directory', resource)
-  const calls = new StoreCalls({ backend: 'file', explain, clock, maxInFlight: MAX_IN_FLIGHT })
+  const calls = new StoreCalls({
+    backend: 'file',
+    explain,
+    clock,
+    maxInFlight: MAX_IN_FLIGHT,
+    release: releaseWork,
+  })
   const listeners = new LocalListeners(clock)
   const push = new Push(directory, clock, listeners)
   let tidying: Promise<void> | undefined
@@ -73,7 +80,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
       ),
 
     renew: (request, call) =>
-      calls.run(
+      calls.renew(
         async (stop) => {
           const { resource, ttl } = request
           expectTtl(ttl)
@@ -87,22 +94,13 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
         request.resource,
       ),
 
-    release: (by, call) =>
-      calls.release(
-        by,
-        (stop) => {
-          if ('id' in by) listeners.forget(by.id)
-          const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
-          return change(stop, by.resource, step, { ended: null, holders: [] })
-        },
-        call,
-      ),
+    release: (by, call) => calls.release(by, releaseWork(by), call),
 
     read: (resources, call) =>
       calls.run(async () => {
         const leases: LeaseRecord[][] = []
         const load = (resource: string) => directory.load(keyOf(resource), clock.now(), resource)
-        for await (const loaded of inBatches(resources, load)) leases.push(liveRecordsOf(loaded))
+        for await (const loaded of inBatches(resources, load)) leases.push(shownRecordsOf(loaded))
         return leases
       }, call),
 
@@ -111,7 +109,7 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
         const leases: LeaseRecord[] = []
         const keys = (await keysInOrder()).filter(({ resource }) => mayBeListed(resource, query))
         for await (const loaded of inBatches(keys, ({ key }) => loadIfKnown(key))) {
-          const page = pageOf([...leases, ...liveRecordsOf(loaded)], query)
+          const page = pageOf([...leases, ...shownRecordsOf(loaded)], query)
           leases.splice(0, Infinity, ...page.leases)
           if (page.next) return page
         }
@@ -147,6 +145,14 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
     await tidying
   }
 
+  function releaseWork(by: ReleaseAsk): Work<Released> {
+    return (stop) => {
+      if ('id' in by) listeners.forget(by.id)
+      const step: Step<Released> = (row, now, effects) => release(row, by, now, effects)
+      return change(stop, by.resource, step, { ended: null, holders: [] })
+    }
+  }
+
   /** Creates the resource if there is none, unless there is an answer for that case. */
   async function change<T>(stop: Stop, resource: string, step: Step<T>, ifAbsent?: T): Promise<T> {
     const key = keyOf(resource)
@@ -166,8 +172,8 @@ export function openStore(directory: LeaseDirectory, clock: Clock): LeaseStore {
     throw new LeaseError('store-unavailable', problem, { resource })
   }
 
-  function liveRecordsOf(loaded: LoadedRow | null): LeaseRecord[] {
-    return loaded ? liveRecords(loaded.row, clock.now()) : []
+  function shownRecordsOf(loaded: LoadedRow | null): LeaseRecord[] {
+    return loaded ? shownRecords(loaded.row, clock.now()) : []
   }
 
   /** All resources in the order of their names. */

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { BlockedClock } from '../../../test/blocked-clock.ts'
 import { Stop } from '../../base/abort.ts'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import type { Clock } from '../../base/clock.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import { FakeClock } from '../../testing/index.ts'
 import { Calls, type Running } from './calls.ts'
@@ -98,6 +99,14 @@ describe('a call', () => {
     stop.abort(new LeaseError('closed', 'closed'))
     await clock.advance(50)
     expect(await managed).toBe('aborted')
+  })
+
+  it('keeps the process alive, though its sockets need not do that', async () => {
+    const { clock, calls } = setUp()
+    const setTimer = vi.spyOn(clock as Clock, 'setTimer')
+    void codeOf(calls.run(never))
+    expect(setTimer).toHaveBeenCalledOnce()
+    expect(setTimer.mock.calls[0]?.[2]).toBeFalsy()
   })
 
   it('is not begun when its signal has aborted, or its manager has stopped', async () => {

@@ -1,8 +1,7 @@
 import { onAbort, Stop } from '../../base/abort.ts'
-import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import { CALL_TIMEOUT_MS, settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
-import { pause } from '../../base/pause.ts'
 import type { CallOptions } from '../../core/index.ts'
 
 /** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
@@ -11,6 +10,8 @@ const CHECK_EVERY_MS = 50
 const BLOCKED_MS = 500
 /** How long `close` waits for requests that are under way, unless the store needs longer. */
 const CLOSE_LIMIT_MS = 1000
+/** An answer reaches its caller, and the caller releases what it got, within so many microtasks. */
+const MICROTASKS_TO_RELEASE = 50
 /** How much the latest call counts in the mean duration of a call. */
 const LATEST_SHARE = 0.1
 
@@ -23,12 +24,35 @@ export interface CallsOptions {
   /** Turns whatever the backend threw into a `LeaseError`. */
   readonly explain: (error: unknown, resource?: string) => LeaseError
   readonly clock?: Clock
-  /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
+  /**
+   * How long `close` waits for requests that are under way, in milliseconds. Default 1 s. For acquire requests and
+   * releases it waits at least 5 s.
+   */
   readonly closeLimitMs?: number | undefined
 }
 
 /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
 export type Work<T> = (stop: Running) => T | Promise<T>
+
+/**
+ * What `close` does with a call that is under way:
+ *
+ * - `reject`: the caller is rejected at once, and the request has a second to end.
+ * - `await`: the caller is rejected at once. The request may have been granted something that is then to be released,
+ *   so it has as long as a call may take.
+ * - `finish`: the caller gets the answer. Such calls are accepted until `close` has ended.
+ */
+export type AtClose = 'reject' | 'await' | 'finish'
+
+export interface CallPlan<T> {
+  readonly call?: CallOptions | undefined
+  readonly resource?: string | undefined
+  readonly limitMs?: number
+  /** Default `reject`. */
+  readonly atClose?: AtClose
+  /** Called once, when the request has ended, also if its caller has gone; without an answer if it failed. */
+  readonly ended?: ((answer: T | undefined, isGone: boolean) => void) | undefined
+}
 
 /** One call that is under way. Aborting it rejects the caller. The request itself continues. */
 export class Running extends Stop {
@@ -37,15 +61,17 @@ export class Running extends Stop {
   started: number
   /** How long its caller waits for the answer. */
   readonly limitMs: number
+  readonly atClose: AtClose
   work: Promise<unknown> | undefined
   /** Its place in the list of all. */
   index = -1
 
-  constructor(call: CallOptions | undefined, started: number, limitMs: number) {
+  constructor(call: CallOptions | undefined, started: number, limitMs: number, atClose: AtClose = 'reject') {
     super()
     this.call = call
     this.started = started
     this.limitMs = limitMs
+    this.atClose = atClose
   }
 
   /** The reason of a manager's call counts at once. The check rejects its caller. */
@@ -76,9 +102,10 @@ export class Calls {
   /** Not a Set: V8 keeps deleted entries of a busy Set alive, and the garbage collector then has twice the work. */
   readonly #running: Running[] = []
   /** Requests that are still under way, though their callers were rejected. */
-  readonly #abandoned = new Set<Promise<unknown>>()
+  readonly #abandoned = new Set<Running>()
   #meanMs: number | null = null
   #cancelCheck: (() => void) | undefined
+  #closing: Promise<void> | undefined
   #closed = false
 
   constructor({
@@ -95,14 +122,13 @@ export class Calls {
     this.#closeLimitMs = closeLimitMs
   }
 
-  /** `ended` is called once, when the request has ended, also if its caller has gone; without an answer if it failed. */
-  run<T>(work: Work<T>, call?: CallOptions, resource?: string, ended?: (answer?: T) => void): Promise<T> {
-    return this.#run(work, call?.timeout ?? CALL_TIMEOUT_MS, call, resource, ended)
+  run<T>(work: Work<T>, call?: CallOptions, resource?: string): Promise<T> {
+    return this.follow(work, { call, resource })
   }
 
   /** For work that looks at every resource, or that waits in this process: it has no limit. */
   scan<T>(work: Work<T>, call?: CallOptions, resource?: string): Promise<T> {
-    return this.#run(work, Infinity, call, resource)
+    return this.follow(work, { call, resource, limitMs: Infinity })
   }
 
   /** The mean duration of the latest calls with a limit, in milliseconds; `null` before the first one. */
@@ -110,41 +136,63 @@ export class Calls {
     return this.#meanMs
   }
 
-  /** Rejects all callers at once, and waits a little for the requests that are under way. */
-  async close(): Promise<void> {
-    this.#closed = true
-    this.#cancelCheck?.()
-    const working = [...this.#abandoned, ...this.#running.map(({ work }) => work)]
-    for (const running of [...this.#running]) running.abort(this.closedError())
-    if (working.length === 0) return
-    const limit = pause(this.clock, this.#closeLimitMs, { background: true })
-    await Promise.race([Promise.allSettled(working), limit])
+  /** No more calls are accepted, except those that finish. */
+  protected get isClosing(): boolean {
+    return this.#closing !== undefined
   }
 
-  #run<T>(
+  /** Rejects the callers at once, except those that release, and waits for the requests that are under way. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const since = this.clock.monotonic()
+    const rejected = this.#running.filter(({ atClose }) => atClose !== 'finish')
+    for (const running of rejected) running.abort(this.closedError())
+    await this.#ended(since + this.#closeLimitMs, () => true)
+    await this.#ended(
+      since + Math.max(this.#closeLimitMs, CALL_TIMEOUT_MS),
+      ({ atClose }) => atClose !== 'reject',
+    )
+    this.#closed = true
+    this.#cancelCheck?.()
+    for (const running of [...this.#running]) running.abort(this.closedError())
+  }
+
+  /** Waits until no such request is under way, at most until this monotonic time. */
+  async #ended(until: number, isAwaited: (running: Running) => boolean): Promise<void> {
+    for (;;) {
+      for (let n = 0; n < MICROTASKS_TO_RELEASE; n++) await undefined
+      const working = [...this.#running, ...this.#abandoned].filter(isAwaited).map(({ work }) => work)
+      const left = until - this.clock.monotonic()
+      if (working.length === 0 || left <= 0) return
+      await settledWithin(Promise.allSettled(working), left, this.clock)
+    }
+  }
+
+  protected follow<T>(
     work: Work<T>,
-    limitMs: number,
-    call?: CallOptions,
-    resource?: string,
-    ended?: (answer?: T) => void,
+    { call, resource, limitMs = call?.timeout ?? CALL_TIMEOUT_MS, atClose = 'reject', ended }: CallPlan<T>,
   ): Promise<T> {
-    if (this.#closed) {
-      ended?.()
+    if (this.#closed || (this.#closing && atClose !== 'finish')) {
+      ended?.(undefined, true)
       return Promise.reject(this.closedError())
     }
-    const running = new Running(call, this.clock.monotonic(), limitMs)
+    const running = new Running(call, this.clock.monotonic(), limitMs, atClose)
     const unlisten = this.#followSignal(call, running)
     let working: T | Promise<T>
     try {
       running.throwIfAborted()
       working = work(running)
     } catch (error) {
-      ended?.()
+      ended?.(undefined, false)
       unlisten?.()
       return Promise.reject(this.#explain(error, resource))
     }
     if (!(working instanceof Promise)) {
-      ended?.(working)
+      ended?.(working, false)
       unlisten?.()
       return Promise.resolve(working)
     }
@@ -161,7 +209,7 @@ export class Calls {
       working.then(
         (answer) => {
           this.#end(running)
-          ended?.(answer)
+          ended?.(answer, running.reason !== undefined)
           unlisten?.()
           // A caller that has gone must not take the answer for one that it still has to act on.
           if (running.reason) fail(running.reason)
@@ -169,7 +217,7 @@ export class Calls {
         },
         (error) => {
           this.#end(running)
-          ended?.()
+          ended?.(undefined, running.reason !== undefined)
           fail(error)
         },
       )
@@ -191,7 +239,7 @@ export class Calls {
 
   #end(running: Running): void {
     this.#remove(running)
-    if (running.work) this.#abandoned.delete(running.work)
+    this.#abandoned.delete(running)
     if (running.limitMs === Infinity || running.started === Infinity) return
     const ms = this.clock.monotonic() - running.started
     this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + LATEST_SHARE * (ms - this.#meanMs)
@@ -199,7 +247,7 @@ export class Calls {
 
   #abandon(running: Running): void {
     this.#remove(running)
-    if (running.work) this.#abandoned.add(running.work)
+    this.#abandoned.add(running)
   }
 
   /** The last call takes its place. */
@@ -215,17 +263,14 @@ export class Calls {
 
   #checkLater(): () => void {
     const due = this.clock.monotonic() + CHECK_EVERY_MS
-    return this.clock.setTimer(
-      () => {
-        this.#cancelCheck = undefined
-        const now = this.clock.monotonic()
-        if (now - due > BLOCKED_MS) for (const running of this.#running) running.started += now - due
-        for (const running of [...this.#running]) this.#check(running, now)
-        if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
-      },
-      CHECK_EVERY_MS,
-      true,
-    )
+    // It keeps the process alive: the sockets of a client need not do that, and somebody waits for the answer.
+    return this.clock.setTimer(() => {
+      this.#cancelCheck = undefined
+      const now = this.clock.monotonic()
+      if (now - due > BLOCKED_MS) for (const running of this.#running) running.started += now - due
+      for (const running of [...this.#running]) this.#check(running, now)
+      if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
+    }, CHECK_EVERY_MS)
   }
 
   #check(running: Running, now: number): void {

@@ -49,6 +49,11 @@ export class LocalListeners {
     return false
   }
 
+  get hasWaiters(): boolean {
+    for (const { wake } of this.#parties.values()) if (wake) return true
+    return false
+  }
+
   get isWatched(): boolean {
     return this.#watchers.size > 0
   }
@@ -205,7 +210,7 @@ export class LocalListeners {
   /** Compares what was read again after a gap with what is held here. */
   checkHeld(held: readonly LeaseRecord[], found: readonly (readonly LeaseRecord[])[]): void {
     for (const [index, { id, token }] of held.entries())
-      if (found[index]?.every((lease) => lease.id !== id)) this.ended(id, token)
+      if (found[index]?.every((lease) => lease.id !== id || lease.state !== 'held')) this.ended(id, token)
   }
 
   watch(on: (event: StoreEvent) => void, prefix = ''): AsyncDisposable {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Clock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
-import { FakeClock } from '../../testing/index.ts'
+import { FakeClock, settled } from '../../testing/fake-clock.ts'
 import { LocalListeners } from './listeners.ts'
 import { PushConnection } from './push-connection.ts'
 
@@ -212,6 +212,26 @@ describe('the push connection', () => {
     answer.resolve()
     await clock.advance(0)
     expect(log).toEqual(['closed 1'])
+  })
+
+  it('waits a second for a goodbye, and keeps the process alive meanwhile', async () => {
+    const clock = new FakeClock()
+    const setTimer = vi.spyOn(clock as Clock, 'setTimer')
+    const push = new PushConnection({
+      clock,
+      open: async () => 'connection',
+      close: () => new Promise(() => {}),
+      isNeeded: () => true,
+      opened() {},
+    })
+    await push.open()
+    setTimer.mockClear()
+    const closing = push.close()
+    await settled()
+    expect(setTimer.mock.calls.map(([, , background]) => background)).toEqual([undefined])
+    await clock.advance(1000)
+    await closing
+    expect(clock.pending).toBe(0)
   })
 
   it('drops a connection that opens after close', async () => {

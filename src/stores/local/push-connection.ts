@@ -1,8 +1,7 @@
 import { Stop } from '../../base/abort.ts'
-import { answerWithin } from '../../base/answer-within.ts'
+import { answerWithin, settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
-import { pause } from '../../base/pause.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { LocalListeners } from './listeners.ts'
 
@@ -98,19 +97,19 @@ export class PushConnection<C> {
   drop(connection: C): void {
     if (this.#connection !== connection) return
     this.#missed = true
-    void this.#shut()
+    this.#shut()
     if (this.#options.isNeeded()) this.#retryLater()
   }
 
   /** Closes it now if nobody needs it, instead of after a while. It may be opened again. */
   async closeIfUnneeded(): Promise<void> {
-    if (!this.#options.isNeeded()) await this.#shut()
+    if (!this.#options.isNeeded()) await this.#shutWithin()
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#attempt.abort(closedError())
-    await this.#shut()
+    await this.#shutWithin()
   }
 
   async #open(): Promise<C> {
@@ -169,7 +168,7 @@ export class PushConnection<C> {
     this.#setTimer(IDLE_MS, () => {
       const isIdle = !this.#used && !this.#options.isNeeded()
       this.#used = false
-      if (isIdle) void this.#shut()
+      if (isIdle) this.#shut()
       else this.#closeWhenIdle()
     })
   }
@@ -191,16 +190,24 @@ export class PushConnection<C> {
     )
   }
 
-  async #shut(): Promise<void> {
+  async #shutWithin(): Promise<void> {
+    const closing = this.#shut()
+    if (closing) await settledWithin(closing, CLOSE_LIMIT_MS, this.#clock)
+  }
+
+  #shut(): Promise<void> | undefined {
     this.#clearTimer()
     const connection = this.#connection
     this.#connection = undefined
-    if (connection !== undefined) await this.#end(connection)
+    return connection === undefined ? undefined : this.#end(connection)
   }
 
   async #end(connection: C): Promise<void> {
-    const closing = (async () => this.#options.close(connection))().catch(() => {})
-    await Promise.race([closing, pause(this.#clock, CLOSE_LIMIT_MS, { background: true })])
+    try {
+      await this.#options.close(connection)
+    } catch {
+      // It is not used any more.
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { Stop } from '../../base/abort.ts'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import type { Clock } from '../../base/clock.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import type { Answer, Ask, Grant, Refusal, Released } from '../../core/index.ts'
 import { FakeClock, settled } from '../../testing/fake-clock.ts'
@@ -10,12 +11,21 @@ const GRANT = { granted: true, lease: { resource: 'r' } } as Grant
 const REFUSED: Refusal = { granted: false, holders: [], place: null, retryIn: null }
 const QUEUED_AT_STORE: Refusal = { ...REFUSED, place: 0 }
 const RELEASED: Released = { ended: null, holders: [] }
+const ENDED = { ended: GRANT.lease, holders: [] }
 
 function setUp(maxInFlight?: number) {
   const clock = new FakeClock()
   const called = new Set<string>()
   const isCalled = (id: string) => called.delete(id)
-  const calls = new StoreCalls({ backend: 'Toy', explain: asLeaseError, clock, maxInFlight, isCalled })
+  const releasing = vi.fn(async (): Promise<Released> => RELEASED)
+  const calls = new StoreCalls({
+    backend: 'Toy',
+    explain: asLeaseError,
+    clock,
+    maxInFlight,
+    isCalled,
+    release: () => releasing,
+  })
   /** The requests that were sent, in order. */
   const sent: { id: string; answer(answer: Answer): Promise<void>; fail(): Promise<void> }[] = []
   const acquire = (id: string, call?: { signal?: AbortSignal }, queued?: Ask['queued']) => {
@@ -38,7 +48,6 @@ function setUp(maxInFlight?: number) {
       (error: LeaseError) => error.code,
     )
   }
-  const releasing = vi.fn(async () => RELEASED)
   const release = (id: string) => calls.release({ resource: 'r', id }, releasing)
   const ids = () => sent.map(({ id }) => id)
   return { clock, called, calls, sent, ids, acquire, release, releasing }
@@ -152,7 +161,7 @@ describe('acquire requests over the limit', () => {
     const outcomes = [acquire('a'), acquire('b')]
     const closing = calls.close()
     expect(await Promise.all(outcomes)).toEqual(['closed', 'closed'])
-    await clock.advance(1000)
+    await clock.advance(CALL_TIMEOUT_MS)
     await closing
     expect(clock.pending).toBe(0)
   })
@@ -187,27 +196,47 @@ describe('a release that overtakes the acquire request', () => {
   it.each([
     ['a lease', GRANT],
     ['a place in the queue', QUEUED_AT_STORE],
-  ])('is repeated if the request gets %s', async (_, answer) => {
+  ])('is repeated if the request gets %s, and ends after that', async (_, answer) => {
     const { sent, acquire, release, releasing } = setUp()
     const caller = new AbortController()
     const aborted = acquire('a', caller)
     caller.abort()
     expect(await aborted).toBe('aborted')
-    await release('a')
-    expect(releasing).toHaveBeenCalledTimes(1)
+    const repeated = Promise.withResolvers<Released>()
+    releasing.mockResolvedValueOnce(RELEASED).mockReturnValueOnce(repeated.promise)
+    const ended = vi.fn()
+    const released = release('a').then(ended)
     await sent[0]?.answer(answer)
+    expect(releasing).toHaveBeenCalledTimes(2)
+    expect(ended).not.toHaveBeenCalled()
+    repeated.resolve(ENDED)
+    await released
+    expect(ended).toHaveBeenCalledWith(ENDED)
+  })
+
+  it('is repeated if the request fails, because it may have been carried out', async () => {
+    const { sent, acquire, release, releasing } = setUp()
+    void acquire('a')
+    const released = release('a')
+    await sent[0]?.fail()
+    expect(await released).toBe(RELEASED)
     expect(releasing).toHaveBeenCalledTimes(2)
   })
 
-  it('is not repeated if the request gets nothing, or fails', async () => {
+  it('is not repeated if the request gets nothing', async () => {
     const { sent, acquire, release, releasing } = setUp()
     void acquire('a')
-    void acquire('b')
-    await release('a')
-    await release('b')
+    const released = release('a')
     await sent[0]?.answer(REFUSED)
-    await sent[1]?.fail()
-    expect(releasing).toHaveBeenCalledTimes(2)
+    expect(await released).toBe(RELEASED)
+    expect(releasing).toHaveBeenCalledTimes(1)
+  })
+
+  it('does not wait for the request if it ended a lease', async () => {
+    const { acquire, release, releasing } = setUp()
+    void acquire('a')
+    releasing.mockResolvedValueOnce(ENDED)
+    expect(await release('a')).toBe(ENDED)
   })
 
   it('is not repeated if the id is asked for again', async () => {
@@ -215,12 +244,112 @@ describe('a release that overtakes the acquire request', () => {
     const caller = new AbortController()
     void acquire('a', caller)
     caller.abort()
-    await release('a')
+    const released = release('a')
     const again = acquire('a')
+    expect(await released).toBe(RELEASED)
     await sent[0]?.answer(GRANT)
     await sent[1]?.answer(GRANT)
     expect(await again).toBe(true)
     expect(releasing).toHaveBeenCalledTimes(1)
+  })
+
+  it('fails if the request has no answer for as long as a call may take', async () => {
+    const { clock, acquire, release } = setUp()
+    void acquire('a')
+    const outcome = release('a').catch((error: LeaseError) => error.code)
+    await clock.advance(CALL_TIMEOUT_MS + 100)
+    expect(await outcome).toBe('store-unavailable')
+  })
+})
+
+describe('close', () => {
+  it.each([
+    ['a lease', GRANT],
+    ['a place in the queue', QUEUED_AT_STORE],
+  ])('ends when %s that a request still gets is released', async (_, answer) => {
+    const { calls, sent, acquire, releasing } = setUp()
+    const repeated = Promise.withResolvers<Released>()
+    releasing.mockReturnValueOnce(repeated.promise)
+    const outcome = acquire('a')
+    const closed = vi.fn()
+    const closing = calls.close().then(closed)
+    expect(await outcome).toBe('closed')
+    await sent[0]?.answer(answer)
+    expect(releasing).toHaveBeenCalledTimes(1)
+    expect(closed).not.toHaveBeenCalled()
+    repeated.resolve(RELEASED)
+    await closing
+  })
+
+  it('leaves a lease that was granted before', async () => {
+    const { calls, sent, acquire, releasing } = setUp()
+    const outcome = acquire('a')
+    await sent[0]?.answer(GRANT)
+    await outcome
+    await calls.close()
+    expect(releasing).not.toHaveBeenCalled()
+  })
+
+  it('waits for releases, and does not reject their callers', async () => {
+    const { calls, release, releasing } = setUp()
+    const answer = Promise.withResolvers<Released>()
+    releasing.mockReturnValueOnce(answer.promise)
+    const released = release('a')
+    const closed = vi.fn()
+    const closing = calls.close().then(closed)
+    await new Promise(setImmediate)
+    expect(closed).not.toHaveBeenCalled()
+    answer.resolve(RELEASED)
+    expect(await released).toBe(RELEASED)
+    await closing
+  })
+
+  it('accepts releases until it has ended', async () => {
+    const { calls, sent, acquire, release } = setUp()
+    void acquire('a')
+    const closing = calls.close()
+    const releases = [release('a'), release('b')]
+    await sent[0]?.answer(REFUSED)
+    expect(await Promise.all(releases)).toEqual([RELEASED, RELEASED])
+    await closing
+    await expect(release('c')).rejects.toMatchObject({ code: 'closed' })
+  })
+
+  it('accepts the release of a caller whose answer has just come', async () => {
+    const { calls, sent, acquire, release, releasing } = setUp()
+    const granted = acquire('a')
+    void sent[0]?.answer(GRANT)
+    let closing: Promise<void> | undefined
+    const released = granted.then(() => {
+      closing = calls.close()
+      return Promise.resolve().then(() => release('a'))
+    })
+    expect(await released).toBe(RELEASED)
+    await closing
+    expect(releasing).toHaveBeenCalledTimes(1)
+  })
+
+  it('waits for them no longer than a call may take', async () => {
+    const { clock, calls, acquire, release, releasing } = setUp()
+    void acquire('a')
+    releasing.mockReturnValueOnce(new Promise(() => {}))
+    const outcome = release('b').catch((error: LeaseError) => error.code)
+    const closing = calls.close()
+    await clock.advance(CALL_TIMEOUT_MS)
+    await closing
+    expect(['closed', 'store-unavailable']).toContain(await outcome)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('sets a timer that keeps the process alive until it has ended', async () => {
+    const { clock, calls, acquire } = setUp()
+    void acquire('a')
+    const setTimer = vi.spyOn(clock as Clock, 'setTimer')
+    const closing = calls.close()
+    await new Promise(setImmediate)
+    expect(setTimer.mock.calls.filter(([, , background]) => !background)).toHaveLength(1)
+    await clock.advance(CALL_TIMEOUT_MS)
+    await closing
   })
 })
 

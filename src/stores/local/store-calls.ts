@@ -3,7 +3,9 @@ import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { expectWhole } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { Answer, Ask, CallOptions, ReleaseAsk, Released, StoreLoad } from '../../core/index.ts'
+import { CallOrder, type RequestOrder } from './call-order.ts'
 import { Calls, type CallsOptions, type Work } from './calls.ts'
+import { RenewalLine } from './renewal-line.ts'
 
 /** How often queued requests are looked at while none of those in flight is answered. */
 const CHECK_EVERY_MS = 1000
@@ -16,13 +18,28 @@ export interface StoreCallsOptions extends CallsOptions {
   readonly maxInFlight?: number | undefined
   /** Whether it is the turn of this waiter. Its request is sent at once: the resource is reserved for a second only. */
   readonly isCalled?: (id: string) => boolean
+  /** The work of a release, for what a request is granted while the store closes. */
+  readonly release?: (by: ReleaseOfId) => Work<Released>
+  /** Which later calls for the same resource could overtake this request. Default: `kept`. */
+  readonly order?: (ask: Ask) => RequestOrder
+}
+
+export interface ReleaseOfId {
+  readonly resource: string
+  readonly id: string
 }
 
 /** An acquire request that was sent and has not ended, by its id. */
 interface Sent {
   readonly at: number
   /** The release of the same id, if it was called meanwhile. */
-  release: Work<Released> | undefined
+  release: OvertakingRelease | undefined
+}
+
+interface OvertakingRelease {
+  readonly work: Work<Released>
+  /** The request has ended. Gets the outcome of the release that followed, if there had to be one. */
+  readonly repeated: PromiseWithResolvers<Released | null>
 }
 
 /** An acquire request that waits until it may be sent. */
@@ -43,25 +60,37 @@ interface Queued {
  *     queued ──fewer than `maxInFlight` are in flight, none of them has the same id──▶ in flight ──▶ ended
  *
  * Thousands of requests at once would otherwise fill the queue of the client, where they take longer than a call may,
- * are sent again, and delay every renewal. Renewals, releases, the request of a waiter whose turn it is, and all other
- * calls are never queued here.
+ * are sent again, and delay every renewal. Renewals wait only for other renewals. Releases, the request of a waiter whose
+ * turn it is, and all other calls are never queued here.
  *
  * The release of an id may overtake a slow acquire request of that id, on another connection of a pool. What such a
- * request is granted after all, a lease or a place in the queue, is released again.
+ * request is granted after all, a lease or a place in the queue, is released again, and the release ends after that.
+ * The same becomes of what a request is granted while the store closes.
+ *
+ * Otherwise the calls for one resource keep their order, as far as the option `order` says that it needs care: a release
+ * is sent after the requests that are in flight. It does not wait for those that are queued.
  */
 export class StoreCalls extends Calls {
   readonly #maxInFlight: number
   readonly #isCalled: (id: string) => boolean
+  readonly #releaseOf: StoreCallsOptions['release']
+  readonly #orderOf: (ask: Ask) => RequestOrder
+  readonly #order: CallOrder
   readonly #sent = new Map<string, Sent>()
   #queue: Queued[] = []
   readonly #queuedById = new Map<string, Queued>()
+  readonly #renewals = new RenewalLine(this.clock)
   #isSending = false
   #answeredAt = -Infinity
   #cancelCheck: (() => void) | undefined
 
-  constructor({ maxInFlight = Infinity, isCalled = () => false, ...options }: StoreCallsOptions) {
+  constructor(storeOptions: StoreCallsOptions) {
+    const { maxInFlight = Infinity, isCalled = () => false, release, order, ...options } = storeOptions
     super(options)
     this.#isCalled = isCalled
+    this.#releaseOf = release
+    this.#orderOf = order ?? (() => 'kept')
+    this.#order = new CallOrder(this.clock)
     if (maxInFlight !== Infinity) expectWhole('maxInFlight', maxInFlight, 1)
     this.#maxInFlight = maxInFlight
   }
@@ -73,6 +102,7 @@ export class StoreCalls extends Calls {
   acquire(ask: Ask, work: Work<Answer>, call?: CallOptions): Promise<Answer> {
     const earlier = this.#sent.get(ask.id)
     // This request wants what the earlier one is granted.
+    earlier?.release?.repeated.resolve(null)
     if (earlier) earlier.release = undefined
     const isRoom = this.#queue.length === 0 && this.#sent.size < this.#maxInFlight
     // In this order: the call counts for one request only.
@@ -91,13 +121,17 @@ export class StoreCalls extends Calls {
     return this.scan(queuing, call, ask.resource)
   }
 
+  renew<T>(work: Work<T>, call?: CallOptions, resource?: string): Promise<T> {
+    return this.#renewals.run(work, (inLine) => this.run(inLine, call, resource))
+  }
+
   release(by: ReleaseAsk, work: Work<Released>, call?: CallOptions): Promise<Released> {
-    if ('id' in by) {
-      const sent = this.#sent.get(by.id)
-      if (sent) sent.release = work
-      this.#queuedById.get(by.id)?.stop.abort(new LeaseError('aborted', 'the id was released'))
-    }
-    return this.run(work, call, by.resource)
+    const sent = 'id' in by ? this.#sent.get(by.id) : undefined
+    if ('id' in by) this.#queuedById.get(by.id)?.stop.abort(new LeaseError('aborted', 'the id was released'))
+    const { resource } = by
+    const before = sent ? undefined : this.#order.beforeRelease(resource)
+    const inOrder: Work<Released> = before ? (stop) => before.then(() => work(stop)) : work
+    return this.follow(sent ? overtaking(sent, work) : inOrder, { call, resource, atClose: 'finish' })
   }
 
   override close(): Promise<void> {
@@ -108,15 +142,31 @@ export class StoreCalls extends Calls {
   }
 
   #send(ask: Ask, work: Work<Answer>, call?: CallOptions): Promise<Answer> {
+    const { id, resource } = ask
     const sent: Sent = { at: this.clock.monotonic(), release: undefined }
-    this.#sent.set(ask.id, sent)
-    return this.run(work, call, ask.resource, (answer) => this.#ended(ask, sent, answer))
+    this.#sent.set(id, sent)
+    const inOrder: Work<Answer> = (stop) =>
+      this.#order.request(resource, this.#orderOf(ask), () => {
+        stop.throwIfAborted()
+        return work(stop)
+      })
+    return this.follow(inOrder, {
+      call,
+      resource,
+      atClose: 'await',
+      ended: (answer, isGone) => this.#ended(ask, sent, answer, isGone),
+    })
   }
 
-  #ended({ id, resource }: Ask, sent: Sent, answer: Answer | undefined): void {
+  #ended({ id, resource }: Ask, sent: Sent, answer: Answer | undefined, isGone: boolean): void {
     if (this.#sent.get(id) === sent) this.#sent.delete(id)
-    const isKept = answer && (answer.granted || answer.place !== null)
-    if (isKept && sent.release) this.run(sent.release, undefined, resource).catch(() => {})
+    const { release } = sent
+    const work = release?.work ?? (this.isClosing && isGone ? this.#releaseOf?.({ resource, id }) : undefined)
+    // A request that failed may have been carried out.
+    const mayBeKept = !answer || answer.granted || answer.place !== null
+    const repeated = work && mayBeKept ? this.follow(work, { resource, atClose: 'finish' }) : null
+    const settled = Promise.resolve(repeated).catch(() => null)
+    void settled.then(release?.repeated.resolve)
     if (this.#queue.length === 0) return
     this.#answeredAt = this.clock.monotonic()
     this.#sendQueued()
@@ -180,5 +230,16 @@ export class StoreCalls extends Calls {
         queued.drop(queued.stop.reason ?? this.closedError())
       }
     }
+  }
+}
+
+/** Ends when the acquire request has ended too, and nothing is left of what it was granted. */
+function overtaking(sent: Sent, work: Work<Released>): Work<Released> {
+  const repeated = Promise.withResolvers<Released | null>()
+  sent.release?.repeated.resolve(null)
+  sent.release = { work, repeated }
+  return async (stop) => {
+    const released = await work(stop)
+    return released.ended ? released : ((await repeated.promise) ?? released)
   }
 }

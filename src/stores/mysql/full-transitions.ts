@@ -3,7 +3,7 @@
  * one may keep the resource after its end. Whoever calls these procedures has locked the row of the resource.
  */
 import type { Names } from './names.ts'
-import { dropRows, LEASE_COLUMNS, moveLease, OWN } from './steps.ts'
+import { dropRows, ends, LEASE_COLUMNS, moveLease, OWN, turnIn } from './steps.ts'
 import { ALIVE_FOR, CAPACITY, IS_LIVE, MANY, RESERVATION, SECOND, TAKES_UNTIL } from './units.ts'
 
 /** Farther back, a place is the distance of the numbers: those who left in between count as well. */
@@ -29,7 +29,7 @@ export function fullTransitions(names: Names): Readonly<Record<string, string>> 
   _has_rows boolean, _token bigint, _floor bigint, _at bigint, _watched boolean)
 sql security invoker
 begin
-  declare _own, _until, _taken, _room, _matching, _reserved, _place, _ahead, _alive bigint;
+  declare _own, _until, _taken, _room, _matching, _reserved, _place, _ahead, _alive, _last, _count, _ahead_shared bigint;
   declare _left bigint default ${MANY};
   declare _replaces, _holds boolean default false;
   ${moveLease(names)}
@@ -53,6 +53,11 @@ begin
           call ${procedure('end')}(_resource, _own, 'taken-over', _at, true, _watched);
         end if;
       until _own is null end repeat;
+      if _watched then
+        insert into ${messages} (channel, sent_at, kind, ${LEASE_COLUMNS})
+          select c.channel, _at, 'taken-over', ${LEASE_COLUMNS}
+          from ${holders} h join ${channels} c on c.watch_until > _at where ${OWN} and kept_until > _at order by token;
+      end if;
       delete from ${holders} where ${OWN};
       -- They may not fit beside the new lease. Those that do are made again below.
       update ${waiters} set reserved_until = null where ${OWN} and reserved_until is not null;
@@ -90,13 +95,19 @@ begin
         select _place - min(place) into _ahead from ${waiters} where ${OWN};
       end if;
     end if;
-    select 'refused' as outcome, _ahead as place,
-      coalesce(if(_share is null, max(till), min(till)) - _at, 0) + coalesce(_ahead, 0) * ${RESERVATION} as retry_in,
-      max(if(has_ended, till, null)) - _at as kept_for
-    from (
-      select ${TAKES_UNTIL} as till, not (${IS_LIVE}) as has_ended from ${holders} where ${OWN}
-      union all select reserved_until, false from ${waiters} where ${OWN} and reserved_until is not null
-    ) taken where till > _at;
+    -- As 'askAgainIn' of 'lease-row.ts'.
+    select max(till), count(*) into _last, _count from ${ends(names)};
+    set _until = coalesce(_last, _at) + coalesce(_ahead, 0) * ${RESERVATION};
+    if _share is not null then
+      select count(*) into _reserved from ${waiters} where ${OWN} and reserved_until is not null;
+      set _ahead_shared = greatest(coalesce(_ahead, 0) - _reserved, 0);
+      set _until = coalesce(
+        (select till from ${ends(names)} order by till limit 1 offset _ahead_shared),
+        coalesce(_last, _at) + greatest(_ahead_shared - greatest(_count - 1, 0), 0) * ${RESERVATION});
+    end if;
+    select 'refused' as outcome, _ahead as place, _until - _at as retry_in,
+      (select max(${TAKES_UNTIL}) - _at from ${holders} where ${OWN} and not (${IS_LIVE}) and ${TAKES_UNTIL} > _at)
+        as kept_for;
     ${liveHolders}
   end if;
   if _own is not null then
@@ -126,29 +137,37 @@ end`,
 sql security invoker
 begin
   declare _own, _kept bigint;
+  declare _next varbinary(512);
   declare _is_live boolean default false;
   ${moveLease(names)}
   ${settle('_channel')}
+  select id into _next from ${waiters} where ${OWN} and reserved_until is null order by place limit 1;
   if not _only_place then
     select token, kept_until, ${IS_LIVE} into _own, _kept, _is_live from ${holders}
       where ${OWN} and if(_forced is null, id = _id and kept_until is null, token = _forced) order by token limit 1;
     if _own is not null and _kept is null then
       call ${procedure('end')}(_resource, _own, if(_is_live, 'released', 'expired'), _at, _forced is not null, _watched);
+    elseif _own is not null then
+      -- By force, also one that has ended and keeps the resource.
+      select _at as at, 'released' as state, ${LEASE_COLUMNS} from ${holders} where ${OWN} and token = _own;
+      call ${procedure('tell')}(_resource, _own, 'released', _at, false, _watched);
+      update ${table} set ended_at = _at where ${OWN};
     end if;
   end if;
   if _forced is null then
+    call ${procedure('tell')}(_resource, _own, 'kept', _at, false, _watched);
     delete from ${waiters} where ${OWN} and id = _id;
   else
     delete from ${holders} where ${OWN} and token = _forced;
   end if;
   ${settle('_channel')}
-  -- The first waiter without a reservation is told when the lease that has just ended keeps the resource no longer.
-  insert into ${messages} (channel, sent_at, kind, wake_in, resource, id)
-    select w.channel, _at, 'wake', least(h.kept_until, coalesce(r.until, h.kept_until)) - _at, w.resource, w.id
-    from ${waiters} w join ${holders} h on h.resource = w.resource and h.token = _own
-      join (select min(reserved_until) as until from ${waiters} where ${OWN}) r
-    where w.resource = _resource and w.reserved_until is null and h.kept_until > _at and _kept is null
-    order by w.place limit 1;
+  -- The first waiter without a reservation is another one now, or may ask sooner than it was told.
+  if (_forced is null and _next = _id)
+      or (_kept is null and exists (select 1 from ${holders} where ${OWN} and token = _own and kept_until > _at)) then
+    insert into ${messages} (channel, sent_at, kind, wake_in, resource, id)
+      select channel, _at, 'wake', ${turnIn(names)}, resource, id
+      from ${waiters} where ${OWN} and reserved_until is null order by place limit 1;
+  end if;
   ${dropRows(names)}
   ${liveHolders}
 end`,

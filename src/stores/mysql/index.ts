@@ -59,6 +59,19 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       return queries
     },
     isCalled: (id) => push.takeCall(id),
+    async release(ask) {
+      if ('id' in ask) push.forget(ask.id)
+      try {
+        const { wakes, ...released } = await queries.release(ask, push.channel)
+        push.wake(ask, wakes)
+        return released
+      } catch (error) {
+        push.unsure(ask.resource)
+        throw error
+      }
+    },
+    // A waiter that asks again has its place already.
+    order: ({ id }) => (push.has(id) ? 'kept' : 'in-turn'),
   })
   const queries = queriesOf(database, names)
   const push = new Push({ run: calls.run, pollMs: expectDuration('poll', poll, 1) })
@@ -87,19 +100,13 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
       }
     },
 
-    async release(ask) {
-      try {
-        const { wakes, ...released } = await queries.release(ask, push.channel)
-        push.wake(ask, wakes)
-        return released
-      } catch (error) {
-        push.unsure(ask.resource)
-        throw error
-      }
+    async checkAccess() {
+      // Needs the rights of every other call, and changes nothing: no resource has this name.
+      await queries.release({ resource: '', id: '' }, push.channel)
+      await database.change(`replace into ${names.table} (resource, token, ended_at, last_place)
+        values ('', 0, 0, 0)`)
+      await database.change(`delete from ${names.table} where resource = ''`)
     },
-
-    // Needs the rights of every other call, and changes nothing: no lease has this name.
-    checkAccess: () => queries.release({ resource: '', id: '' }, push.channel),
   })
 }
 

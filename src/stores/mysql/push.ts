@@ -38,9 +38,16 @@ export class Push {
   #passedOn = new Set<number>()
   #aliveAt = -Infinity
   #watchedAt = -Infinity
+  /** Including those that do not hear of changes yet. */
+  #watchers = 0
+  #unwatching: Promise<void> | undefined
+  /** Changes were not announced for a while. Watchers are told when they have all messages from before. */
+  #isGapDue = false
   #newsAt = -Infinity
   #isPolling = false
   #closed = false
+  /** When it looks next. */
+  #pollAt = Infinity
   #cancelTimer: (() => void) | undefined
 
   constructor(options: PushOptions) {
@@ -52,6 +59,11 @@ export class Push {
   /** Whether this waiter was told that it is its turn, and has not asked since. */
   takeCall(id: string): boolean {
     return this.#listeners.takeCall(id)
+  }
+
+  /** Whether this id waits or holds here. */
+  has(id: string): boolean {
+    return this.#listeners.has(id)
   }
 
   /** Call it before the request is sent: its turn or its loss may be known before the answer. */
@@ -90,11 +102,33 @@ export class Push {
   }
 
   async watch(on: (event: StoreEvent) => void, prefix: string): Promise<AsyncDisposable> {
-    // Also while another watches: this one must hear of every change from now on.
-    await this.#hear(true)
+    this.#watchers++
+    try {
+      await this.#unwatching
+      // Also while another watches: this one must hear of every change from now on.
+      await this.#hear(true)
+    } catch (error) {
+      this.#watchers--
+      throw error
+    }
     const watch = this.#listeners.watch(on, prefix)
     this.#pollLater()
-    return watch
+    let isOver = false
+    return {
+      [Symbol.asyncDispose]: async () => {
+        if (isOver) return
+        isOver = true
+        await watch[Symbol.asyncDispose]()
+        if (--this.#watchers === 0) await this.#unwatch()
+      },
+    }
+  }
+
+  /** So that no messages are left for a process which does not watch any more. If it fails, they are for a while. */
+  #unwatch(): Promise<void> {
+    this.#watchedAt = -Infinity
+    this.#unwatching = this.#options.run((queries) => queries.unwatch(this.channel)).catch(() => {})
+    return this.#unwatching
   }
 
   close(): void {
@@ -105,9 +139,13 @@ export class Push {
 
   #pollLater(): void {
     if (this.#closed || this.#isPolling || !this.#listeners.isNeeded) return
-    this.#cancelTimer?.()
-    const isUrgent = this.#listeners.isWatched || this.#listeners.waiting().length > 0
+    const isUrgent = this.#listeners.isWatched || this.#listeners.hasWaiters
     const ms = isUrgent ? this.#urgentPollMs() : HOLDER_POLL_MS
+    const at = this.#clock.monotonic() + ms
+    // A stream of answers must not postpone it: the process would be taken for dead, and lose its places.
+    if (this.#pollAt <= at) return
+    this.#cancelTimer?.()
+    this.#pollAt = at
     this.#cancelTimer = this.#clock.setTimer(() => void this.#poll(), ms, true)
   }
 
@@ -117,6 +155,7 @@ export class Push {
   }
 
   async #poll(): Promise<void> {
+    this.#pollAt = Infinity
     this.#isPolling = true
     try {
       await this.#stayRegistered()
@@ -131,25 +170,38 @@ export class Push {
   async #stayRegistered(): Promise<void> {
     const now = this.#clock.monotonic()
     const isWatchDue = this.#listeners.isWatched && now - this.#watchedAt > WATCH_FOR / MILLISECOND / 3
-    const isWaitDue =
-      this.#listeners.waiting().length > 0 && now - this.#aliveAt > ALIVE_FOR / MILLISECOND / 3
+    const isWaitDue = this.#listeners.hasWaiters && now - this.#aliveAt > ALIVE_FOR / MILLISECOND / 3
     if (isWatchDue || isWaitDue) await this.#hear(isWatchDue)
   }
 
   async #hear(watches: boolean): Promise<void> {
     const at = this.#clock.monotonic()
-    const { lapsed } = await this.#options.run((queries) => queries.hear(this.channel, watches))
+    const { wasGone, lapsed } = await this.#options.run((queries) => queries.hear(this.channel, watches))
     this.#aliveAt = at
+    // They may have lost their places.
+    if (wasGone) for (const { id } of this.#listeners.waiting()) this.#listeners.wake(id, ASK_AGAIN_IN_MS)
     if (!watches) return
     this.#watchedAt = at
     // A first watcher has missed nothing: it is added after this.
-    if (lapsed) this.#listeners.tellGap()
+    if (lapsed && this.#listeners.isWatched) this.#isGapDue = true
   }
 
+  /**
+   * A process that stood still finds many messages. Whoever reads the leases again after a gap must have heard of all
+   * of them before: a lease that has ended would be taken for an old one beside its successor, and not be reported.
+   */
   async #fetch(): Promise<void> {
+    while (await this.#fetchSome()) {}
+    if (!this.#isGapDue) return
+    this.#isGapDue = false
+    this.#listeners.tellGap()
+  }
+
+  /** Whether there may be more. */
+  async #fetchSome(): Promise<boolean> {
     const { run } = this.#options
     const found = await run((queries) => queries.fetch(this.channel, FETCH_AT_ONCE))
-    if (found.length === 0 || this.#closed) return
+    if (found.length === 0 || this.#closed) return false
     this.#newsAt = this.#clock.monotonic()
     for (const message of found) {
       if (this.#passedOn.has(message.seq)) continue
@@ -159,6 +211,7 @@ export class Push {
     const seqs = found.map(({ seq }) => seq)
     await run((queries) => queries.discard(seqs))
     this.#passedOn = new Set()
+    return found.length === FETCH_AT_ONCE
   }
 
   #passOn(message: Message): void {

@@ -9,6 +9,7 @@ import {
   mysqlText as text,
 } from '../../clients/mysql.ts'
 import { isDeadlock } from '../../clients/mysql-errors.ts'
+import { malformedAnswer } from '../../clients/store-error.ts'
 import type {
   Answer,
   Ask,
@@ -31,19 +32,27 @@ import {
   millis,
   numbersIn,
   shareOf,
+  shownIn,
   unexpected,
   type Wake,
 } from './rows.ts'
 import { LEASE_COLUMNS, ROW_LEASE } from './steps.ts'
-import { MANY, MILLISECOND } from './units.ts'
+import { MANY, MILLISECOND, TAKES_UNTIL } from './units.ts'
 
 /** The server rolls one of two transactions back that wait for each other. The next attempt usually succeeds. */
 const DEADLOCK_TRIES = 5
+/** Without a limit of its own, a statement has that of the session: `sql_select_limit`. */
+const ALL = `limit ${MANY}`
 const MAX_ID_BYTES = 512
 /** No text in UTF-8 contains it, so it follows every name with the same beginning. */
 const AFTER_ALL = 'ff'
 
 export type Queries = ReturnType<typeof queriesOf>
+
+interface Heard {
+  readonly wasGone: boolean
+  readonly lapsed: boolean
+}
 
 /** Each is one statement. */
 export function queriesOf(database: MysqlDatabase, names: Names) {
@@ -61,12 +70,13 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
   }
 
   const select = async (text: string) => (await database.query(text)).flat()
-  /** The live leases in both tables. */
-  const shown = (where: string, limit = '') => {
-    const isShown = `least(expires_at, ${CLOCK} + span) > ${CLOCK} and ${where}`
+  /** The leases in both tables that are live or keep their resource. `shownIn` tells which is which. */
+  const shown = (where: string, limit = ALL) => {
     const order = `order by resource, token ${limit}`
-    return `(select ${CLOCK} as at, 'held' as state, ${ROW_LEASE} from ${table} where ${isShown} ${order}) union all
-      (select ${CLOCK}, 'held', ${LEASE_COLUMNS} from ${holders} where kept_until is null and ${isShown} ${order}) ${order}`
+    return `(select ${CLOCK} as at, ${ROW_LEASE}, null as kept_until, 0 as at_least, 0 as lock_delay from ${table}
+        where expires_at > ${CLOCK} and ${where} ${order}) union all
+      (select ${CLOCK}, ${LEASE_COLUMNS}, kept_until, at_least, lock_delay from ${holders}
+        where ${TAKES_UNTIL} > ${CLOCK} and ${where} ${order}) ${order}`
   }
 
   /** Deletes rows that nobody needs. */
@@ -94,6 +104,7 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
         micros(lockDelay),
         String(replace === 'any' ? REPLACE_ANY : (replace ?? null)),
       )
+      if (rows.length === 0) throw malformedAnswer('MySQL', undefined)
       const [{ outcome, granted, place, retry_in, kept_for } = {}] = rows
       if (granted !== undefined) {
         const [at, token] = numbersIn(granted)
@@ -153,7 +164,7 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       if (resources.length === 0) return []
       const wanted = [...new Set(resources)].map(bytes).join(', ')
       const rows = await select(shown(`resource in (${wanted})`))
-      const found = Map.groupBy(leasesIn(rows).held, ({ resource }) => resource)
+      const found = Map.groupBy(shownIn(rows), ({ resource }) => resource)
       return resources.map((resource) => found.get(resource) ?? [])
     },
 
@@ -163,8 +174,7 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       const isLater = token < Infinity ? ` or (resource = ${cursor} and token > ${token})` : ''
       const isOnPage = `resource >= ${bytes(prefix)} and resource < X'${bytes(prefix).slice(2, -1)}${AFTER_ALL}'
         and (resource > ${cursor}${isLater})`
-      const rows = await select(shown(isOnPage, `limit ${limit}`))
-      return leasesIn(rows).held
+      return shownIn(await select(shown(isOnPage, `limit ${limit}`)))
     },
 
     async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
@@ -174,7 +184,7 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
           row_number() over (partition by w.resource order by w.place) - 1 as ahead
         from ${waiters} w join ${channels} c on c.channel = w.channel and c.alive_until > ${CLOCK}
         where w.resource in (${resources.map(bytes).join(', ')})
-      ) queue where ahead < ${Math.max(limit, 1)} order by resource, ahead`)
+      ) queue where ahead < ${Math.max(limit, 1)} order by resource, ahead ${ALL}`)
       const queues = Map.groupBy(rows, ({ resource }) => text(resource))
       return resources.map((resource) => {
         const queue = queues.get(resource) ?? []
@@ -197,10 +207,15 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
 
     prune,
 
-    /** `lapsed`: until now, changes were not announced to this process. */
-    async hear(channel: string, watches: boolean): Promise<{ readonly lapsed: boolean }> {
-      const [{ lapsed } = {}] = await call('hear', bytes(channel), String(watches))
-      return { lapsed: Number(lapsed) !== 0 }
+    /** `wasGone`: it was not heard of for too long. `lapsed`: until now, changes were not announced to it. */
+    async hear(channel: string, watches: boolean): Promise<Heard> {
+      const [{ was_gone, lapsed } = {}] = await call('hear', bytes(channel), String(watches))
+      return { wasGone: Number(was_gone) !== 0, lapsed: Number(lapsed) !== 0 }
+    },
+
+    /** Changes are no longer announced to this process. */
+    async unwatch(channel: string): Promise<void> {
+      await database.query(`update ${channels} set watch_until = 0 where channel = ${bytes(channel)}`)
     },
 
     async fetch(channel: string, limit: number): Promise<Message[]> {

@@ -40,7 +40,26 @@ export function leasesIn(rows: readonly MysqlRow[]): {
   }
 }
 
-const STATES: readonly string[] = ['held', 'released', 'expired', 'taken-over']
+/** The leases that are live, and those that have ended and keep the resource. */
+export function shownIn(rows: readonly MysqlRow[]): LeaseRecord[] {
+  return rows.map(shownLease).filter((lease) => lease !== null)
+}
+
+/** `null`: it takes no room. */
+function shownLease(row: MysqlRow): LeaseRecord | null {
+  const { at: clock, acquired_at, expires_at, span: written, at_least, lock_delay, kept_until } = row
+  const times = [clock, acquired_at, expires_at, written, at_least, lock_delay].map(Number)
+  const [at = 0, acquired = 0, expiry = 0, span = 0, atLeast = 0, lockDelay = 0] = times
+  if (kept_until === null && at < Math.min(expiry, at + span)) return leaseOf({ ...row, state: 'held' })
+  const byItself = Math.max(expiry + lockDelay, atLeast > 0 ? acquired + atLeast : 0)
+  const until = Number(kept_until ?? byItself)
+  const kept = { state: 'kept', expires_at: until, span: Math.max(atLeast, lockDelay) }
+  return at < until ? leaseOf({ ...row, ...kept }) : null
+}
+
+const STATES: readonly string[] = ['held', 'kept', 'released', 'expired', 'taken-over']
+/** In these, the lease takes room for a while. */
+const TAKING: readonly string[] = ['held', 'kept']
 
 export function leaseOf(row: MysqlRow): LeaseRecord {
   const { resource, id, owner, share, metadata } = row
@@ -59,7 +78,7 @@ export function leaseOf(row: MysqlRow): LeaseRecord {
     share: shareOf(share),
     acquiredAt: Math.floor(acquiredAt / MILLISECOND),
     expiresAt: Math.floor(expiresAt / MILLISECOND),
-    remaining: state === 'held' ? Math.max(0, Math.floor((expiresAt - at) / MILLISECOND)) : 0,
+    remaining: TAKING.includes(state) ? Math.max(0, Math.floor((expiresAt - at) / MILLISECOND)) : 0,
     state: state as LeaseRecord['state'],
   }
 }

@@ -5,8 +5,8 @@
  * Names, owners and metadata are bytes of UTF-8, so that no collation and no character set decides what is equal.
  */
 import { LeaseError } from '../../base/errors.ts'
-import type { MysqlDatabase } from '../../clients/mysql.ts'
-import { isAccessDenied, isMissing } from '../../clients/mysql-errors.ts'
+import { type MysqlDatabase, mysqlText } from '../../clients/mysql.ts'
+import { isAccessDenied, isMissing, isSyntaxError } from '../../clients/mysql-errors.ts'
 import { isNewer } from '../../clients/schema-version.ts'
 import { codeOf } from '../../clients/store-error.ts'
 import { fullTransitions } from './full-transitions.ts'
@@ -57,6 +57,7 @@ export async function install(
     for (const [name, text] of Object.entries(procedures))
       await unlessDone(database, `create procedure ${names.procedure(name)}${text}`)
   } catch (error) {
+    if (isSyntaxError(error)) await refuseOracleMode(database, problem, error)
     if (!isAccessDenied(error)) throw error
     throw new LeaseError(
       'store-failed',
@@ -65,6 +66,19 @@ export async function install(
       { cause: error },
     )
   }
+}
+
+/** The mode changes the language of procedures. Those that exist work in it. */
+async function refuseOracleMode(database: MysqlDatabase, problem: string, cause: unknown): Promise<void> {
+  const [[row] = []] = await database.query('select @@sql_mode as mode')
+  const { mode } = row ?? {}
+  if (!mysqlText(mode).includes('ORACLE')) return
+  throw new LeaseError(
+    'store-failed',
+    `MySQL: ${problem}, and it cannot be created with sql_mode ORACLE: call migrateMysql with a client that has ` +
+      'another sql_mode; afterwards this one can be used',
+    { cause },
+  )
 }
 
 /** It is created after all others, so it shows that they were. */
@@ -103,7 +117,8 @@ async function upgrade(database: MysqlDatabase, { table, meta, procedure }: Name
   )
   if (!lacksColumn) return
   await database.query(
-    `update ${meta} set version = ${SCHEMA_VERSION}, oldest = ${OLDEST_VERSION} where version < ${SCHEMA_VERSION}`,
+    `update ${meta} set version = ${SCHEMA_VERSION}, oldest = ${OLDEST_VERSION}
+      where one = 1 and version < ${SCHEMA_VERSION}`,
   )
   for (const name of PROCEDURES_OF_VERSION_1)
     await database.query(`drop procedure if exists ${procedure(name, 1)}`)

@@ -3,6 +3,7 @@
  * procedures, because a call costs about as much as a statement.
  */
 import type { Names } from './names.ts'
+import { TAKES_UNTIL } from './units.ts'
 
 export const LEASE_COLUMNS = 'resource, token, id, owner, metadata, share, acquired_at, expires_at, span'
 /** The same of a lease that is in the row of its resource. */
@@ -12,6 +13,9 @@ export const NO_LEASE =
   'id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null'
 
 export const OWN = 'resource = _resource'
+
+/** Whatever `completion_type` says, no transaction follows, and the connection stays. */
+const NO_MORE = 'and no chain no release'
 
 /**
  * A transaction with one reading of the clock, `_at`. Sets the isolation level first. That fails within a transaction
@@ -27,10 +31,10 @@ begin
   ${declarations}
   set transaction isolation level read committed;
   begin
-    declare exit handler for sqlexception begin rollback; resignal; end;
+    declare exit handler for sqlexception begin rollback ${NO_MORE}; resignal; end;
     start transaction;
     ${body}
-    commit;
+    commit ${NO_MORE};
   end;
 end`
 }
@@ -64,6 +68,20 @@ export function moveLease({ table, holders }: Names): string {
         select ${ROW_LEASE}, 0, 0, channel from ${table} where ${OWN} and id is not null;
       update ${table} set has_rows = true, ${NO_LEASE} where ${OWN};
     end if;`
+}
+
+/** When each lease that takes room and each reservation ends, as `till`. */
+export function ends({ holders, waiters }: Names): string {
+  return `(select ${TAKES_UNTIL} as till from ${holders} where ${OWN} and ${TAKES_UNTIL} > _at
+      union all select reserved_until from ${waiters} where ${OWN} and reserved_until > _at) ends`
+}
+
+/**
+ * When the first waiter without a reservation may have its turn at the earliest, of a row of waiters: a shared one when
+ * the first lease or reservation ends, an exclusive one when the last does.
+ */
+export function turnIn(names: Names): string {
+  return `(select if(share is null, max(till), min(till)) - _at from ${ends(names)})`
 }
 
 /** From now on, the row of the resource is enough for it again. */

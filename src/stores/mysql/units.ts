@@ -12,10 +12,13 @@ export const MANY = Number.MAX_SAFE_INTEGER
 export const RESERVATION = RESERVATION_MS * MILLISECOND
 /** A process that has not been heard of for so long has lost its places in all queues. */
 export const ALIVE_FOR = 3 * SECOND
-/** For how long changes are announced to a process that watches, from when it was last heard of. */
-export const WATCH_FOR = 30 * SECOND
+/**
+ * For how long changes are announced to a process that watches, from when it was last heard of. It says so after a third
+ * of this time, so a process that stands still for a minute misses nothing.
+ */
+export const WATCH_FOR = 90 * SECOND
 /** Messages that nobody has fetched for so long are deleted. */
-export const KEEP_MESSAGES = 60 * SECOND
+export const KEEP_MESSAGES = 120 * SECOND
 
 /** Until when a lease takes room, as `keptUntil` of `lease-row.ts`. */
 export const TAKES_UNTIL = `coalesce(kept_until, greatest(expires_at + lock_delay,

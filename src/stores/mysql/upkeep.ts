@@ -1,6 +1,15 @@
 /** Procedures that the transitions share, and those that clean up and register processes. */
 import type { Names } from './names.ts'
-import { dropRows, inTransaction, LEASE_COLUMNS, moveLease, OWN, readClock, shareMeta } from './steps.ts'
+import {
+  dropRows,
+  inTransaction,
+  LEASE_COLUMNS,
+  moveLease,
+  OWN,
+  readClock,
+  shareMeta,
+  turnIn,
+} from './steps.ts'
 import {
   ALIVE_FOR,
   CAPACITY,
@@ -24,7 +33,7 @@ export function upkeep(names: Names): Readonly<Record<string, string>> {
   const wake = `insert into ${messages} (channel, sent_at, kind, wake_in, resource, id)`
   const absent = `(select distinct channel from ${waiters} where ${OWN} and reserved_until <= _at) absent`
   const isCalled = `${OWN} and (reserved_until is not null or place = _place)`
-  const wakeIn = 'if(reserved_until is null, _until, 0)'
+  const wakeIn = `if(reserved_until is null, ${turnIn(names)}, 0)`
   const isFree = 'id is null and not has_rows'
   const forgetAt = `greatest(ended_at, token) + ${KEEP_FREE}`
 
@@ -34,7 +43,7 @@ export function upkeep(names: Names): Readonly<Record<string, string>> {
     settle: `(_resource varbinary(512), _at bigint, _channel varbinary(64))
 sql security invoker
 begin
-  declare _taken, _room, _reserved, _place, _capacity, _alive, _until bigint;
+  declare _taken, _room, _reserved, _place, _capacity, _alive bigint;
   declare _is_stale, _is_new boolean default false;
   counting: loop
     select coalesce(sum(${TAKES_UNTIL} > _at), 0), coalesce(min(if(${TAKES_UNTIL} > _at, ${CAPACITY}, null)), ${MANY}),
@@ -84,7 +93,6 @@ begin
       end if;
     end loop;
     if _is_new then
-      select min(reserved_until) - _at into _until from ${waiters} where ${OWN} and reserved_until is not null;
       ${wake} select channel, _at, 'wake', ${wakeIn}, resource, id from ${waiters}
         where ${isCalled} and channel <> coalesce(_channel, '') order by place;
       if _channel is not null then
@@ -94,6 +102,7 @@ begin
   end if;
 end`,
 
+    // Of a lease that is 'kept', watchers are told when the resource becomes free.
     tell: `(_resource varbinary(512), _token bigint, _state varchar(16), _at bigint, _to_holder boolean, _watched boolean)
 sql security invoker
 begin
@@ -103,8 +112,10 @@ begin
   end if;
   if _watched then
     insert into ${messages} (channel, sent_at, kind, ${LEASE_COLUMNS})
-      select c.channel, _at, _state, ${LEASE_COLUMNS}
-      from ${holders} h join ${channels} c on c.watch_until > _at where ${OWN} and token = _token;
+      select c.channel, _at, _state, resource, token, id, owner, metadata, share, acquired_at,
+        if(_state = 'kept', kept_until, expires_at), if(_state = 'kept', greatest(at_least, lock_delay), span)
+      from ${holders} h join ${channels} c on c.watch_until > _at
+      where ${OWN} and token = _token and (_state <> 'kept' or kept_until > _at);
   end if;
 end`,
 
@@ -114,7 +125,9 @@ begin
   declare _kept bigint;
   select _at as at, _state as state, ${LEASE_COLUMNS} from ${holders} where ${OWN} and token = _token;
   call ${procedure('tell')}(_resource, _token, _state, _at, _to_holder, _watched);
-  select if(_state = 'released', if(at_least > 0, acquired_at + at_least, 0), ${TAKES_UNTIL}) into _kept
+  -- What was taken over keeps nothing.
+  select case _state when 'released' then if(at_least > 0, acquired_at + at_least, 0)
+      when 'taken-over' then 0 else ${TAKES_UNTIL} end into _kept
     from ${holders} where ${OWN} and token = _token;
   if _kept > _at then
     update ${holders} set kept_until = _kept where ${OWN} and token = _token;
@@ -135,6 +148,7 @@ begin
       leave ending;
     end if;
     call ${procedure('end')}(_resource, _token, 'expired', _at, true, _watched);
+    call ${procedure('tell')}(_resource, _token, 'kept', _at, false, _watched);
     set _left = _left - 1;
   end loop;
 end`,
@@ -211,7 +225,7 @@ ${inTransaction(
       end if;
     end loop;
     close forgotten;
-    update ${meta} set floor = _floor;
+    update ${meta} set floor = _floor where one = 1;
     delete from ${messages} where sent_at < _at - ${KEEP_MESSAGES} limit ${AT_ONCE};
     delete from ${channels} where greatest(alive_until, watch_until) < _at - ${KEEP_MESSAGES} limit ${AT_ONCE};`,
 )}`,
@@ -219,21 +233,21 @@ ${inTransaction(
     // The process keeps its places for a while from now on and, if it watches, is told of every change.
     hear: `(_channel varbinary(64), _watches boolean)
 ${inTransaction(
-  `declare _was bigint;`,
+  `declare _was, _alive bigint;`,
   `if _watches then
       -- Waits until all changes have ended that did not see it.
       select floor into _floor from ${meta} for update;
     end if;
     ${readClock}
-    select watch_until into _was from ${channels} where channel = _channel;
+    select watch_until, alive_until into _was, _alive from ${channels} where channel = _channel;
     insert into ${channels} (channel, alive_until, watch_until)
       values (_channel, _at + ${ALIVE_FOR}, if(_watches, _at + ${WATCH_FOR}, 0))
       on duplicate key update alive_until = _at + ${ALIVE_FOR},
         watch_until = if(_watches, _at + ${WATCH_FOR}, watch_until);
     if _watches then
-      update ${meta} set watch_until = _at + ${WATCH_FOR};
+      update ${meta} set watch_until = _at + ${WATCH_FOR} where one = 1;
     end if;
-    select coalesce(_was, 0) <= _at as lapsed;`,
+    select coalesce(_alive <= _at, false) as was_gone, coalesce(_was, 0) <= _at as lapsed;`,
 )}`,
   }
 }

@@ -63,7 +63,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const listener = openListenerOf(client, listen)
   const openListener: OpenListener = (hooks) => listener({ ...hooks, limit: database.limit })
   const urgent = new UrgentQueries(database, () => push.query)
-  const calls = new SqlCalls({
+  const calls = new SqlCalls<Queries>({
     backend: 'Postgres',
     client,
     limit: database.limit,
@@ -75,6 +75,12 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return queriesOf(database, names, urgent)
     },
     isCalled: (id) => push.takeCall(id),
+    release(ask, queries) {
+      if ('id' in ask) push.forget(ask.id)
+      return queries.release(ask)
+    },
+    // Requests for one resource keep their order, but releases take another connection.
+    order: ({ id }) => (push.has(id) ? 'kept' : 'awaited'),
   })
   const push = new Push(openListener, calls.run, () => urgent.isBusy)
   let names: Names | undefined
@@ -98,13 +104,12 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         return answer
       }
       push.refused(ask, answer, address)
-      const polls = ask.wake && !hasConnection(address)
-      return polls ? { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS) } : answer
+      if (!ask.wake || hasConnection(address)) return answer
+      const polls = push.takePollingReason()
+      return { ...answer, retryIn: Math.min(answer.retryIn ?? POLL_MS, POLL_MS), ...(polls && { polls }) }
     },
 
-    release: (ask, queries) => queries.release(ask),
-
-    checkAccess: () => checkAccess(database, names?.tables ?? []),
+    checkAccess: () => names && checkAccess(database, names.tables, trialOf(names)),
   })
 }
 
@@ -136,6 +141,14 @@ async function onDatabase<T>(
   } catch (error) {
     throw postgresError(error)
   }
+}
+
+/** No resource has this name. */
+function trialOf({ table }: Names): string[] {
+  return [
+    `insert into ${table} (resource, token, ended_at) values ('', 0, 0)`,
+    `delete from ${table} where resource = ''`,
+  ]
 }
 
 function placeOf(options: PostgresTable): TablePlace {

@@ -5,8 +5,9 @@ import { BY_KEY, CLOCK } from './units.ts'
 /** Higher than every token. */
 export const END_OF_RESOURCE = Number.MAX_SAFE_INTEGER
 
-/** Shows live leases and their waiters and locks nothing. It leaves out a corrupt row: acquiring its resource reports it. */
+/** Shows leases that are live or keep their resource, and their waiters, and locks nothing. It leaves out a corrupt row: acquiring its resource reports it. */
 export function listing({ table, waiters, shared, fn, dollars }: Names): string {
+  const shown = `${fn('show')}(s, case when ${isLive} then 'held' else 'kept' end, at)`
   return `
 create or replace function ${fn('read')}(_resources text) returns text ${BY_KEY} as ${dollars}
 declare
@@ -18,8 +19,8 @@ begin
         select t.token, ${fn('describe')}(t, 'held', at) as lease from ${table} t
         where t.resource = wanted.name and t.expires_at > at and ${fn('is_whole')}(t)
         union all
-        select s.token, ${fn('show')}(s, 'held', at) from ${table} t join ${shared} s using (resource)
-        where t.resource = wanted.name and t.shared and ${isLive}
+        select s.token, ${shown} from ${table} t join ${shared} s using (resource)
+        where t.resource = wanted.name and t.shared and ${fn('kept')}(s) > at
       ) l
     ) order by wanted.place), '[]')
     from json_array_elements_text(_resources::json) with ordinality as wanted(name, place));
@@ -42,8 +43,8 @@ begin
     exit when cardinality(listed) = _limit or not starts_with(r.resource, _prefix);
     if r.shared then
       listed := listed || array(
-        select ${fn('show')}(s, 'held', at) from ${shared} s
-        where s.resource = r.resource and ${isLive} and (s.resource > _after or s.token > _token)
+        select ${shown} from ${shared} s
+        where s.resource = r.resource and ${fn('kept')}(s) > at and (s.resource > _after or s.token > _token)
         order by s.token limit _limit - cardinality(listed));
     elsif r.resource > _after or r.token > _token then
       listed := listed || ${fn('describe')}(r, 'held', at);

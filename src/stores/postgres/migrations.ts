@@ -68,8 +68,8 @@ export async function inspect(database: PostgresDatabase, names: Names): Promise
     // Versions 1 and 2 have no column `oldest`.
     const stored = await answerOf(
       database,
-      `select json_build_object('version', version, 'oldest', to_json(meta) -> 'oldest')::text as answer
-        from ${meta} meta order by version desc limit 1`,
+      `select (select json_build_object('version', version, 'oldest', to_json(meta) -> 'oldest')::text
+        from ${meta} meta order by version desc limit 1) as answer`,
     )
     const { version = 0, oldest = null } = JSON.parse(stored ?? '{}') as Partial<SchemaVersion>
     if (isNewer(`Postgres: ${table}`, { version, oldest }, SCHEMA_VERSION)) {

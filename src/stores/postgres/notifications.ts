@@ -3,11 +3,19 @@ import { LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { OpenListener, PostgresListener } from '../../clients/postgres.ts'
+import { stateOf } from '../../clients/postgres-errors.ts'
 import type { Queries } from './queries.ts'
+import { SECOND } from './units.ts'
+import { LISTENING_MARK } from './urgent-queries.ts'
 
 /** If a probe takes longer, the connection does not deliver notifications. */
 const DELIVERED_WITHIN_MS = 2000
 const IN_BACKGROUND = { background: true }
+/** The highest number that the server can give a process. A pooler invents others. */
+const MAX_PID = 2 ** 31 - 1
+/** Asked on the connection itself: only its own role, or a powerful one, may see when it began. */
+const OWN_PROCESS = `${LISTENING_MARK}select a.pid::text as pid, (extract(epoch from a.backend_start) * ${SECOND})::bigint::text as start
+  from pg_stat_get_activity(pg_backend_pid()) a`
 
 /** Runs queries through the ordinary client, within the limits of a call. */
 export type RunQueries = <T>(work: (queries: Queries) => Promise<T>) => Promise<T>
@@ -17,6 +25,14 @@ export interface ListeningConnection {
   readonly listener: PostgresListener
   /** Where other processes reach this store: `channel pid start`, or only `channel` if the rest is unknown. */
   readonly address: string
+  /** Why its waiters must poll all the same: others cannot see by their address whether their process is alive. */
+  readonly polls: LeaseError | null
+}
+
+/** The server's side of a connection. `start`: when it began, in microseconds since 1970. */
+interface ServerProcess {
+  readonly pid: number
+  readonly start: number
 }
 
 export interface NotificationsOptions {
@@ -51,15 +67,18 @@ export class Notifications {
     })
     try {
       await listener.listen(this.channel)
-      const { delivered, start } = await this.#probe(listener)
+      const own = await ownProcess(listener)
+      const { delivered, start } = await this.#probe(listener, own === undefined)
       if (!delivered && !isBroken)
         throw new LeaseError(
           'store-failed',
           'Postgres: notifications do not arrive, because a pooler shares the connection: pass a direct one with ' +
             'the option listen',
         )
-      const { pid } = listener
-      return { listener, address: start === null ? this.channel : `${this.channel} ${pid} ${start}` }
+      const found = own ?? (start === null ? null : { pid: Number(listener.pid), start })
+      return found
+        ? { listener, address: `${this.channel} ${found.pid} ${found.start}`, polls: null }
+        : { listener, address: this.channel, polls: unknownProcess() }
     } catch (error) {
       listener.close().catch(() => {})
       throw error
@@ -72,8 +91,12 @@ export class Notifications {
     return delivered
   }
 
-  /** `start`: when the server process of the connection was started; `null` if that is unknown. */
-  async #probe({ pid }: PostgresListener): Promise<{ delivered: boolean; start: number | null }> {
+  /** `start`: when the server process of the connection began; `null` if that is unknown, or not asked for. */
+  async #probe(
+    listener: PostgresListener,
+    asksStart = false,
+  ): Promise<{ delivered: boolean; start: number | null }> {
+    const pid = asksStart && isPid(listener.pid) ? listener.pid : null
     const payload = `probe ${++this.#probes}`
     const delivered = new Promise<boolean>((resolve) => {
       this.#onProbe = (received) => received === payload && resolve(true)
@@ -90,4 +113,28 @@ export class Notifications {
     if (channel === this.channel && payload.startsWith('probe ')) this.#onProbe(payload)
     else this.#options.received(channel, payload)
   }
+}
+
+/** `null`: the role may not see it. `undefined`: the driver cannot ask on this connection. */
+async function ownProcess({ query }: PostgresListener): Promise<ServerProcess | null | undefined> {
+  if (!query) return undefined
+  try {
+    const [{ pid, start } = {}] = await query(OWN_PROCESS, [])
+    return isPid(Number(pid)) && Number(start) > 0 ? { pid: Number(pid), start: Number(start) } : null
+  } catch (error) {
+    if (stateOf(error) === undefined) throw error
+    return null
+  }
+}
+
+function isPid(pid: number | null): pid is number {
+  return pid !== null && pid > 0 && pid <= MAX_PID
+}
+
+function unknownProcess(): LeaseError {
+  return new LeaseError(
+    'store-failed',
+    'Postgres: waiters poll, because the server process of the listening connection is unknown; grant its role ' +
+      'EXECUTE on pg_stat_get_activity(integer)',
+  )
 }

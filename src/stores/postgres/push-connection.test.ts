@@ -16,6 +16,31 @@ describe('the listening connection of a Postgres store', () => {
     expect(server).toMatchObject({ attempts: 1, open: 1 })
   })
 
+  it('has only its channel as its address if the number of its process cannot be one', async () => {
+    const { server, push } = pushOnFakeServer()
+    server.pid = 2_321_357_324
+    expect(await push.openWithin(100)).toBe(true)
+    expect(push.address).toMatch(/^holdfast_\w{32}$/)
+    expect(server.probedPids).toEqual([null])
+  })
+
+  it('says once why waiters poll, and again if that was better in between', async () => {
+    const { server, push, drop, wait } = pushOnFakeServer()
+    wait()
+    await push.openWithin(100)
+    expect(push.takePollingReason()).toBe(null)
+    for (let n = 0; n < 2; n++) {
+      server.away = true
+      drop()
+      await vi.advanceTimersByTimeAsync(1000)
+      expect(push.takePollingReason()).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') })
+      expect(push.takePollingReason()).toBe(null)
+      server.away = false
+      await vi.advanceTimersByTimeAsync(5000)
+      expect(push.isOpen).toBe(true)
+    }
+  })
+
   it('is retried with longer pauses while somebody needs it', async () => {
     const { server, push, wait } = pushOnFakeServer()
     server.away = true

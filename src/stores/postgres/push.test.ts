@@ -47,6 +47,22 @@ describe('a holder of a Postgres store', () => {
     expect(server).toMatchObject({ attempts: 1, registered: ['a'] })
   })
 
+  it('has its connection checked every 30 s, and every 10 s once somebody waits', async () => {
+    const { server, push, ask } = pushOnFakeServer()
+    await push.openWithin(100)
+    push.expect(ask('a'))
+    push.granted(ask('a'), grant('a'), push.address)
+    const probes = async (ms: number) => {
+      const before = server.probes
+      await vi.advanceTimersByTimeAsync(ms)
+      return server.probes - before
+    }
+    expect([await probes(25_000), await probes(10_000)]).toEqual([0, 1])
+    push.expect(ask('waits'))
+    push.refused(ask('waits'), QUEUED, push.address)
+    expect([await probes(10_000), await probes(10_000)]).toEqual([1, 1])
+  })
+
   it('is registered again only on a new connection', async () => {
     const { server, push, ask, drop } = pushOnFakeServer()
     await push.openWithin(100)

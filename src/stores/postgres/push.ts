@@ -1,4 +1,5 @@
 import { systemClock } from '../../base/clock.ts'
+import type { LeaseError } from '../../base/errors.ts'
 import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
 import type { OpenListener, PostgresListener } from '../../clients/postgres.ts'
@@ -12,6 +13,11 @@ import { type ListeningConnection, Notifications, type RunQueries } from './noti
 /** A lease that is held for less is not worth a connection. */
 const OPEN_AFTER_MS = 200
 const CHECK_EVERY_MS = 10_000
+/**
+ * So many checks are left out while there are only holders, which also have their heartbeats. A check uses the ordinary
+ * client: every 10 s it would keep a connection of a pool, and with it the process, alive for as long as a lease is held.
+ */
+const CHECKS_LEFT_OUT_FOR_HOLDERS = 2
 
 /**
  * Tells waiters their turn, holders their loss and watchers every change. The tables keep for each waiter and holder
@@ -27,9 +33,12 @@ export class Push {
   #registered = new WeakSet<LeaseRecord>()
   /** Requests under way that were sent without a connection. They need not be woken when it is opened. */
   readonly #askedUnheard = new Set<string>()
-  #cannotListen = false
+  /** Why the last attempt to listen failed. */
+  #failure: LeaseError | null = null
+  #isPollingTold = false
   #cancelOpen: (() => void) | undefined
   #cancelCheck: (() => void) | undefined
+  #checksLeftOut = 0
 
   /** `isUsed`: somebody runs statements on the connection. */
   constructor(openListener: OpenListener, run: RunQueries, isUsed: () => boolean = () => false) {
@@ -64,7 +73,16 @@ export class Push {
 
   /** The last attempt to listen failed, and another one would not help. */
   get cannotListen(): boolean {
-    return this.#cannotListen
+    return this.#failure?.retryable === false
+  }
+
+  /** Why waiters poll. Given once, until they need not poll any more. */
+  takePollingReason(): LeaseError | null {
+    const { connection } = this.#connection
+    const reason = connection ? connection.polls : this.#failure
+    if (!reason || this.#isPollingTold) return null
+    this.#isPollingTold = true
+    return reason
   }
 
   /** Resolves when the connection is open, or if that fails or takes longer. */
@@ -81,6 +99,11 @@ export class Push {
   /** Whether this waiter was told that it is its turn, and has not asked since. */
   takeCall(id: string): boolean {
     return this.#listeners.takeCall(id)
+  }
+
+  /** Whether this id waits or holds here. */
+  has(id: string): boolean {
+    return this.#listeners.has(id)
   }
 
   /** Call it before the request is sent: a notification may arrive before the answer. */
@@ -127,13 +150,14 @@ export class Push {
       return await this.#notifications.open(broken)
     } catch (cause) {
       const error = postgresError(cause)
-      this.#cannotListen = !error.retryable
+      this.#failure = error
       throw error
     }
   }
 
   #opened(connection: ListeningConnection): void {
-    this.#cannotListen = false
+    this.#failure = null
+    if (!connection.polls) this.#isPollingTold = false
     connection.listener.keepAlive(false)
     this.#registered = new WeakSet()
     this.#listeners.wakeAll()
@@ -152,6 +176,10 @@ export class Push {
   }
 
   async #check(connection: ListeningConnection): Promise<void> {
+    const isForHolders = !this.#feed.isNeeded && this.#listeners.waiting().length === 0
+    if (isForHolders && this.#checksLeftOut++ < CHECKS_LEFT_OUT_FOR_HOLDERS)
+      return this.#checkLater(connection)
+    this.#checksLeftOut = 0
     const delivers = await this.#notifications.delivers(connection)
     if (this.#connection.connection !== connection) return
     if (!delivers) return this.#connection.drop(connection)

@@ -1,6 +1,7 @@
 import { decodeShare, encodeShare } from '../../base/share.ts'
 import type { PostgresDatabase, SqlValue } from '../../clients/postgres.ts'
 import { literal } from '../../clients/sql-text.ts'
+import { malformedAnswer } from '../../clients/store-error.ts'
 import type {
   Answer,
   Ask,
@@ -18,6 +19,8 @@ import { AcquireQueries } from './acquire-queries.ts'
 import { END_OF_RESOURCE } from './listing.ts'
 import { MAX_IDENTIFIER_BYTES, type Names } from './names.ts'
 
+const MAY_ANSWER_NULL = ['abandon', 'probe']
+
 export type Queries = ReturnType<typeof queriesOf>
 
 /** The functions that the migrations install. Each call is one statement. */
@@ -30,8 +33,11 @@ export function queriesOf(
     const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
     const text = `select ${fn(name)}(${marks.join(', ')}) as answer`
     const statement = statementNameOf(`${fn(name)}/${parameters}`)
-    return async (...values: readonly SqlValue[]) =>
-      JSON.parse((await answerOf(client, text, values, statement)) ?? 'null')
+    return async (...values: readonly SqlValue[]) => {
+      const answer = parse(await answerOf(client, text, values, statement))
+      if (answer === null && !MAY_ANSWER_NULL.includes(name)) throw malformedAnswer('Postgres', answer)
+      return answer
+    }
   }
   const requests = new AcquireQueries(database)
   const acquire = call('acquire', 8, requests)
@@ -105,7 +111,7 @@ export function queriesOf(
     watch: (): Promise<{ readonly channel: string; readonly lapsed: boolean }> => watch(),
     /** The transactions that are changing the table at this moment. */
     async writers(): Promise<string[]> {
-      return JSON.parse((await answerOf(database, writers, [])) ?? '[]')
+      return parse(await answerOf(database, writers))
     },
   }
 }
@@ -130,8 +136,17 @@ export async function answerOf(
   values: readonly SqlValue[] = [],
   statement?: string,
 ): Promise<string | null> {
-  const [row] = (await database.query(text, values, statement)) as readonly {
-    readonly answer: string | null
-  }[]
-  return row?.answer ?? null
+  const rows: unknown = await database.query(text, values, statement)
+  const [row] = Array.isArray(rows) ? rows : []
+  const { answer } = Object(row) as { readonly answer?: unknown }
+  if (answer === null || typeof answer === 'string') return answer
+  throw malformedAnswer('Postgres', answer)
+}
+
+function parse(answer: string | null) {
+  try {
+    return JSON.parse(answer ?? 'null')
+  } catch {
+    throw malformedAnswer('Postgres', answer)
+  }
 }

@@ -1,5 +1,5 @@
 import type { Names } from './names.ts'
-import { BY_KEY, MILLISECOND, RESERVATION, SECOND } from './units.ts'
+import { BY_KEY, MAY_SEE_PROCESSES, MILLISECOND, RESERVATION, SECOND } from './units.ts'
 
 /** How many waiters behind those that are woken are looked at to find one that can be told to stand by. */
 const STANDBY_WITHIN = 100
@@ -11,11 +11,18 @@ const STANDBY_WITHIN = 100
 export function queue({ waiters, fn, dollars }: Names): string {
   return `
 -- The listening connection of the waiter is gone, so its process is. Another process may have got the same pid.
-create function ${fn('is_dead')}(_pid integer, _started bigint) returns boolean language sql as ${dollars}
-  select _pid is not null and not exists (
+create function ${fn('is_dead')}(_pid integer, _started bigint) returns boolean language plpgsql
+  as ${dollars}
+begin
+  -- A role that may not see processes takes all for alive. It costs a second when it is their turn.
+  if _pid is null or not ${MAY_SEE_PROCESSES} then
+    return false;
+  end if;
+  return not exists (
     select from pg_stat_get_activity(_pid) a
     -- Null for the process of another role: then it must be enough that there is one of this number.
-    where coalesce((extract(epoch from a.backend_start) * ${SECOND})::bigint = _started, true))
+    where coalesce((extract(epoch from a.backend_start) * ${SECOND})::bigint = _started, true));
+end
 ${dollars};
 
 create function ${fn('tell')}(w ${waiters}, _in numeric) returns void language sql as ${dollars}
@@ -48,10 +55,11 @@ begin
 end
 ${dollars};
 
--- Tells the first waiter behind '_last' to ask when a reservation ends, or when a lease that has ended keeps the
--- resource no longer. Those without a connection cannot be told, and ask in time anyway.
-create function ${fn('alert')}(_resource text, _last bigint, _in bigint, _asker text) returns void
-  ${BY_KEY} as ${dollars}
+-- Tells the first waiter behind '_last', which has no reservation, when it may have its turn at the earliest: a shared
+-- one when the first lease or reservation ends, an exclusive one when the last does. Those without a connection cannot
+-- be told, and ask in time anyway.
+create function ${fn('alert')}(_resource text, _last bigint, _soonest bigint, _latest bigint, at bigint, _asker text)
+  returns void ${BY_KEY} as ${dollars}
 declare
   standby ${waiters};
 begin
@@ -59,7 +67,8 @@ begin
     select * from ${waiters} where resource = _resource and place > _last order by place limit ${STANDBY_WITHIN}
   ) w where pid is not null and not ${fn('is_dead')}(pid, started) limit 1;
   if standby.id is distinct from _asker then
-    perform ${fn('tell')}(standby, ceil(_in / ${MILLISECOND}.0));
+    perform ${fn('tell')}(standby,
+      ceil((case when standby.share is null then _latest else _soonest end - at) / ${MILLISECOND}.0));
   end if;
 end
 ${dollars};
@@ -93,7 +102,7 @@ begin
   if head.id is distinct from _asker then
     perform ${fn('tell')}(head, 0);
   end if;
-  perform ${fn('alert')}(_resource, head.place, head.reserved_until - at, _asker);
+  perform ${fn('alert')}(_resource, head.place, head.reserved_until, head.reserved_until, at, _asker);
   return head;
 end
 ${dollars};

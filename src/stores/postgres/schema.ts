@@ -21,7 +21,7 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 /** Nodes of this version and newer ones may use the tables. Raise it when older functions or columns are removed. */
 const OLDEST_VERSION = 2
 
@@ -30,7 +30,7 @@ const CALLED = 'acquire ask renew release abandon sweep hear probe watch read pa
 /** Functions that only other functions call. Their parameters differ between versions. */
 const INTERNAL = [
   'is_whole describe tell announce prune make is_dead dismiss settle leave',
-  'alert bury kept show finish admit prolong free expire',
+  'alert bury kept show finish retry_at admit prolong free expire',
 ]
   .join(' ')
   .split(' ')

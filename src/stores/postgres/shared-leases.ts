@@ -6,10 +6,9 @@
  * Each of them counts the leases and reads nothing else of them, so a thousand readers cost little. It writes the row
  * of the resource and the leases that it changes.
  */
-import { RESERVATION_MS } from '../lease-row.ts'
 import type { Names } from './names.ts'
 import { commitLazily, commitSafely, isWatched, steps, tellLoss } from './steps.ts'
-import { BY_KEY, MILLISECOND } from './units.ts'
+import { BY_KEY, MILLISECOND, RESERVATION } from './units.ts'
 
 /** Of the row `s`. One that has ended may still keep the resource. */
 export const isLive = 's.kept_until is null and s.expires_at > at'
@@ -34,6 +33,9 @@ export function sharing(names: Names): string {
     where t.resource = _resource and t.token = l.token
     returning ${fn('show')}(t, 'held', at) into lease;
     changes := array[lease];`
+  /** What watchers are told of the lease `l`, which has ended. */
+  const keptNow = `array(select ${fn('show')}(s, 'kept', at) from ${shared} s
+      where s.resource = r.resource and s.token = l.token and s.kept_until > at)`
   const endExpired = (limit: string) => `for l in
     select * from ${shared} s where s.resource = r.resource and s.kept_until is null and s.expires_at <= at
     order by s.token limit ${limit}
@@ -41,7 +43,7 @@ export function sharing(names: Names): string {
     ended := ${fn('finish')}(l, 'expired', at);
     ${tellLoss(fn, 'l')}
     r.ended_at := at;
-    changes := changes || ended;
+    changes := changes || ended || ${keptNow};
   end loop;`
   const save = `r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
   if r *<> was or cardinality(changes) > 0 then
@@ -66,9 +68,12 @@ create function ${fn('show')}(s ${shared}, state text, at bigint) returns json l
   select json_build_object(
     'resource', s.resource, 'id', s.id, 'owner', s.owner, 'token', s.token, 'metadata', s.metadata, 'share', s.share,
     'acquiredAt', s.acquired_at / 1000,
-    'expiresAt', least(s.expires_at, at + s.span) / 1000,
-    'remaining', case state when 'held' then (least(s.expires_at, at + s.span) - at) / 1000 else 0 end,
+    'expiresAt', until / 1000,
+    'remaining', case when state in ('held', 'kept') then (until - at) / 1000 else 0 end,
     'state', state)
+  from (select case state
+    when 'kept' then least(${fn('kept')}(s), at + greatest(s.at_least, s.lock_delay))
+    else least(s.expires_at, at + s.span) end as until) times
 ${dollars};
 
 -- Ends a lease, which may keep the resource for a while.
@@ -82,6 +87,27 @@ begin
     delete from ${shared} t where t.resource = s.resource and t.token = s.token;
   end if;
   return ${fn('show')}(s, state, at);
+end
+${dollars};
+
+-- As 'askAgainIn' of 'lease-row.ts'.
+create function ${fn('retry_at')}(_resource text, _first bigint, _reserved bigint, _share bigint, _place bigint,
+  at bigint) returns bigint ${BY_KEY} as ${dollars}
+declare
+  ends bigint[] := array(
+    select till from (
+      select ${fn('kept')}(s) as till from ${shared} s where s.resource = _resource
+      union all (select reserved_until from ${waiters} where resource = _resource and place >= _first
+        order by place limit _reserved)) taken
+    where till > at order by till);
+  ahead bigint := greatest(_place - _reserved, 0);
+  latest bigint := coalesce(ends[cardinality(ends)], at);
+begin
+  if _share is null then
+    return latest + _place * ${RESERVATION};
+  end if;
+  return coalesce(ends[ahead + 1],
+    latest + greatest(ahead - greatest(cardinality(ends) - 1, 0), 0) * ${RESERVATION});
 end
 ${dollars};
 
@@ -131,6 +157,8 @@ begin
         r.ended_at := at;
         changes := changes || ended;
       end loop;
+      changes := changes || array(select ${fn('show')}(s, 'taken-over', at) from ${shared} s
+        where s.resource = _resource and s.kept_until > at order by s.token);
       delete from ${shared} where resource = _resource;
       update ${waiters} set reserved_until = null where resource = _resource and reserved_until is not null;
     end if;
@@ -157,8 +185,8 @@ begin
     'holders', ${holders},
     'keptFor', ceil((room.kept_to - at) / ${MILLISECOND}.0),
     'place', ahead,
-    'retryIn', coalesce(ceil((case when _share is null then room.latest else room.soonest end - at) / ${MILLISECOND}.0), 0)
-      + coalesce(ahead, 0) * ${RESERVATION_MS});
+    'retryIn', ceil((${fn('retry_at')}(_resource, r.first_place, room.reserved, _share, coalesce(ahead, 0), at) - at)
+      / ${MILLISECOND}.0));
 end
 ${dollars};
 
@@ -187,10 +215,13 @@ create function ${fn('free')}(_resource text, _id text, _token bigint, _ends boo
   ${BY_KEY} as ${dollars}
 declare
   ${variables}
+  is_next boolean;
 begin
   ${lock}
   ${begin}
   ${settle('_id')}
+  is_next := (select w.id = _id from ${waiters} w
+    where w.resource = _resource and w.place >= r.first_place and w.reserved_until is null order by w.place limit 1);
   if _ends then
     select * into l from ${shared} s
     where s.resource = _resource and (s.token = _token or s.id = _id) and s.kept_until is null;
@@ -203,21 +234,32 @@ begin
   end if;
   if l.token is not null then
     ended := ${fn('finish')}(l, case when at < l.expires_at then 'released' else 'expired' end, at);
-    r.ended_at := at;
-    changes := array[ended];
     if l.id is distinct from _id then
       ${tellLoss(fn, 'l')}
     end if;
+  else
+    -- By force, also one that has ended and still keeps the resource.
+    select * into l from ${shared} s where s.resource = _resource and s.token = _token and s.kept_until > at;
+    if found then
+      ended := ${fn('show')}(l, 'released', at);
+    end if;
   end if;
-  -- By force, also one that has ended and still keeps the resource.
   delete from ${shared} s where s.resource = _resource and s.token = _token;
+  if ended is not null then
+    r.ended_at := at;
+    changes := array[ended] || ${keptNow};
+  end if;
   if r.first_place is not null then
     r.first_place := ${fn('leave')}(_resource, _id, r.first_place);
     ${settle('_id')}
-    perform ${fn('alert')}(_resource, coalesce(w.last, 0), least(s.kept_until, w.until) - at, _id)
-      from ${shared} s, (select max(place) as last, min(reserved_until) as until from ${waiters}
-        where resource = _resource and reserved_until is not null) w
-      where s.resource = _resource and s.token = l.token and s.kept_until > at;
+    -- It is the first one without a reservation now, or may ask sooner, because a lease that has ended keeps the resource.
+    if is_next or exists (
+      select from ${shared} s where s.resource = _resource and s.token = l.token and s.kept_until > at
+    ) then
+      perform ${fn('alert')}(_resource, coalesce(max(w.place), 0), room.soonest, room.latest, at, _id)
+        from (select place from ${waiters} where resource = _resource and place >= r.first_place
+          order by place limit room.reserved) w;
+    end if;
   end if;
   ${save}
   return json_build_object('ended', ended, 'holders', ${holders});
@@ -238,7 +280,7 @@ begin
   ${endExpired('_limit')}
   ${settle('null')}
   ${save}
-  return changes;
+  return array(select c from unnest(changes) c where c ->> 'state' = 'expired');
 end
 ${dollars};
 `

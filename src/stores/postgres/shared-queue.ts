@@ -15,6 +15,8 @@ create function ${fn('admit')}(_resource text, _first bigint, at bigint, _asker 
   out first bigint,
   -- The leases that are live or still keep the resource, and how many of them there may be.
   out taken bigint, out allowed bigint,
+  -- How many waiters have a reservation.
+  out reserved bigint,
   -- When the first and the last of these leases and of the reservations end.
   out soonest bigint, out latest bigint,
   -- How long the leases that have ended keep the resource.
@@ -26,8 +28,8 @@ declare
   used bigint;
   lowest bigint;
   last bigint;
-  until bigint;
 begin
+  reserved := 0;
   loop
     select
       count(*) filter (where s.kept > at), min(s.share) filter (where s.kept > at),
@@ -59,7 +61,6 @@ begin
     last := null;
     used := taken;
     lowest := allowed;
-    until := null;
     for w in select * from ${waiters} where resource = _resource and place >= _first order by place loop
       first := coalesce(first, w.place);
       -- A clock that stepped back must not lengthen anything.
@@ -86,14 +87,14 @@ begin
       last := w.place;
       used := used + 1;
       lowest := least(lowest, coalesce(w.share, 1));
-      until := least(until, w.reserved_until);
       soonest := least(soonest, w.reserved_until);
       latest := greatest(latest, w.reserved_until);
     end loop;
     exit;
   end loop;
+  reserved := used - taken;
   if is_new then
-    perform ${fn('alert')}(_resource, last, until - at, _asker);
+    perform ${fn('alert')}(_resource, last, soonest, latest, at, _asker);
   end if;
 end
 ${dollars};

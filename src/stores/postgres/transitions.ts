@@ -160,6 +160,10 @@ function exclusiveSteps(names: Names) {
 
     leaveQueue: (isFree: 'not live' | 'true') => `if head.id is not null then
     r.first_place := ${fn('leave')}(_resource, _id, head.place);
+    -- Another one is the first now.
+    if r.first_place <> head.place and head.reserved_until is null then
+      perform ${fn('alert')}(_resource, head.place, r.expires_at, r.expires_at, at, _id);
+    end if;
     if r.first_place is not null then
       head := ${fn('settle')}(_resource, r.first_place, ${isFree}, at, _id);
       r.first_place := head.place;

@@ -18,3 +18,6 @@ export const PLACE_WITHOUT_CONNECTION = SECOND
  * empty table would read the whole table after a burst. This cost makes the planner use the index of any table.
  */
 export const BY_KEY = 'language plpgsql set random_page_cost = 0'
+
+/** Whether the role may see which server processes are alive. Ask it in a statement before the one that looks. */
+export const MAY_SEE_PROCESSES = `has_function_privilege('pg_stat_get_activity(integer)', 'execute')`

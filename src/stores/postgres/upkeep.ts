@@ -1,6 +1,6 @@
 import type { Names } from './names.ts'
 import { announce, commitLazily, isWatched, tellLoss } from './steps.ts'
-import { BY_KEY, CLOCK, HOUR, SECOND } from './units.ts'
+import { BY_KEY, CLOCK, HOUR, MAY_SEE_PROCESSES, SECOND } from './units.ts'
 
 /** The server refuses a payload of 8000 bytes. */
 const MAX_PAYLOAD_BYTES = 7999
@@ -180,6 +180,9 @@ create or replace function ${fn('probe')}(_channel text, _payload text, _pid int
   language plpgsql as ${dollars}
 begin
   perform pg_notify(_channel, _payload);
+  if _pid is null or not ${MAY_SEE_PROCESSES} then
+    return null;
+  end if;
   return (
     select (extract(epoch from a.backend_start) * ${SECOND})::bigint from pg_stat_get_activity(_pid) a
     where a.pid = _pid);

@@ -2,7 +2,7 @@ import type { PostgresDatabase } from '../../clients/postgres.ts'
 import { Lane, type RunQuery } from './lane.ts'
 
 /** Shows in `pg_stat_activity` which connection it is. */
-const MARK = '/* holdfast listens */ '
+export const LISTENING_MARK = '/* holdfast listens */ '
 
 /**
  * For renewals and releases: they take the connection on which the store listens, while it is open. The user's
@@ -27,7 +27,7 @@ export class UrgentQueries {
   readonly query: RunQuery = (text, values, name) => {
     const run = this.#own()
     const ordinary = this.#database.query
-    if (run !== this.#lane?.run) this.#lane = run && new Lane({ run, ordinary, mark: MARK })
+    if (run !== this.#lane?.run) this.#lane = run && new Lane({ run, ordinary, mark: LISTENING_MARK })
     return this.#lane && !this.#lane.isStuck
       ? this.#lane.query(text, values, name)
       : ordinary(text, values, name)

@@ -1,6 +1,7 @@
 import type { Stop } from '../../base/abort.ts'
 import type { RedisDatabase } from '../../clients/redis.ts'
 import { isReply } from '../../clients/redis-errors.ts'
+import { malformedAnswer } from '../../clients/store-error.ts'
 import { type Scripts, scriptsFor } from './scripts.ts'
 
 /**
@@ -141,8 +142,9 @@ function dropAborted(batch: Batch): Batch {
 }
 
 function deliver(batch: Batch, reply: unknown): void {
-  const replies = batch.length === 1 ? [reply] : (reply as unknown[])
-  for (const [index, operation] of batch.entries()) answer(operation, replies[index])
+  const replies: unknown = batch.length === 1 ? [reply] : reply
+  for (const [index, operation] of batch.entries())
+    answer(operation, Array.isArray(replies) ? replies[index] : undefined)
 }
 
 /** A reply is a list, `error <message>`, or `<clock> <value>`. */
@@ -155,6 +157,8 @@ function answer({ resolve, reject }: Pending, reply: unknown): void {
   const space = text.indexOf(' ')
   const first = text.slice(0, space)
   const value = text.slice(space + 1)
+  const now = Number(first)
   if (first === 'error') reject(new Error(`ERR ${value}`))
-  else resolve({ now: Number(first), value })
+  else if (now > 0) resolve({ now, value })
+  else reject(malformedAnswer('Redis', reply))
 }

@@ -3,8 +3,9 @@ import { expectOptions } from '../../base/arguments.ts'
 import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { type Connection, followConnection } from '../../clients/connection.ts'
-import { expectPrefix, type RedisClient, redisDatabase } from '../../clients/redis.ts'
+import { expectPrefix, type RedisClient, type RedisDatabase, redisDatabase } from '../../clients/redis.ts'
 import { redisError } from '../../clients/redis-errors.ts'
+import { malformedAnswer } from '../../clients/store-error.ts'
 import type {
   Answer,
   Ask,
@@ -22,7 +23,6 @@ import type {
   WaitingQuery,
   WaitingQueue,
 } from '../../core/index.ts'
-import { RESERVATION_MS } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { Batches, type Reply } from './batches.ts'
@@ -77,10 +77,14 @@ const TIDY_EVERY = 32
 /** Most programs use the same names again and again. */
 const MAX_KEPT_KEYS = 1000
 
+/** A replica, and a server that cannot save, refuse to write. */
+const TRY_WRITING = `return redis.call('SET', KEYS[1], '', 'PX', 1000)`
+
 class RedisStore implements LeaseStore {
   readonly kind = 'redis'
   readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
   readonly #prefix: string
+  readonly #redis: RedisDatabase
   readonly #keys = new Map<string, Keys>()
   readonly #connection: Connection
   readonly #calls: StoreCalls
@@ -96,10 +100,14 @@ class RedisStore implements LeaseStore {
       explain: (error, resource) => this.#connection.explain(redisError(error, resource)),
       maxInFlight,
       isCalled: (id) => this.#listeners.takeCall(id),
+      release: (by) => (stop) => this.#release(by, stop),
+      // One connection keeps the order of what it sends. A waiter that first has to listen is asked for twice.
+      order: ({ wake }) => (wake && !this.#push.isOpen ? 'awaited' : 'kept'),
     })
     const redis = redisDatabase(client)
     const listening = listen === undefined ? redis : redisDatabase(listen, 'listen')
     this.#prefix = prefix
+    this.#redis = redis
     this.#connection = followConnection(client)
     this.#batches = new Batches(redis, prefix)
     this.#listing = new Listing(this.#batches, prefix)
@@ -123,7 +131,7 @@ class RedisStore implements LeaseStore {
   }
 
   renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    return this.#calls.run(
+    return this.#calls.renew(
       async (stop) => {
         const { now, value } = await this.#run(resource, ['renew', packId(id), packSpan(ttl)], stop)
         const [verb, ...rows] = String(value).split('\n')
@@ -152,6 +160,12 @@ class RedisStore implements LeaseStore {
 
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
     return this.#calls.run((stop) => this.#listing.list(query, stop), call)
+  }
+
+  check(call?: CallOptions): Promise<void> {
+    return this.#calls.run(async () => {
+      await this.#redis.eval(TRY_WRITING, [`${this.#prefix}:{0}:check`], [])
+    }, call)
   }
 
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
@@ -207,6 +221,7 @@ class RedisStore implements LeaseStore {
   }
 
   #parseAnswer(ask: Ask, { now, value }: Reply): Answer {
+    if (typeof value !== 'string') throw malformedAnswer('Redis', value)
     if (value === 'fresh') return { granted: true, lease: freshLease(ask, now) }
     const [verb, ...fields] = String(value).split('\n')
     if (verb === 'refused') return refusal(fields, now)
@@ -246,12 +261,12 @@ class RedisStore implements LeaseStore {
   }
 }
 
-function refusal([place = '', freeIn, keptFor, ...holders]: readonly string[], now: number): Refusal {
+function refusal([place = '', retryIn, keptFor, ...holders]: readonly string[], now: number): Refusal {
   return {
     granted: false,
     holders: unpackHolders(holders, now),
     place: place === '' ? null : Number(place),
-    retryIn: Math.ceil(Number(freeIn) / 1000) + Number(place) * RESERVATION_MS,
+    retryIn: Math.ceil(Number(retryIn) / 1000),
     ...(Number(keptFor) > 0 && { keptFor: Math.ceil(Number(keptFor) / 1000) }),
   }
 }

@@ -77,7 +77,9 @@ const HELD_TEXT = regExp(`${FREE_ROW} ${LEASE} (.+)`)
 const ENDED_TIMES = regExp('(%d+) (%d+)')
 const WAITER_TEXT = /^(\S+) \S+ (?:(\d+) )?(".*")$/s
 const SHARE = /^S(\d+):/
-const CHANGE = /^(held|released|expired|taken-over) (.+)$/s
+const HAS_ENDED = /^S\d*:\d+:\d+:[1-9]/
+const CHANGE = /^(?:(held|released|expired|taken-over)|kept (\d+)) (.+)$/s
+const KEEPING = regExp(LEASE_KIND)
 
 /**
  * Resources are spread over shards. All keys of a shard carry its number as their hash tag, so that the keys of a
@@ -204,21 +206,42 @@ export function unpackEnded(
 
 /** The lease in a row if it has one and that is live. `row` is empty if there is no row. */
 export function unpackLive(row: string, now: number): LeaseRecord | null {
-  if (row === '' || FREE_TEXT.test(row)) return null
+  if (row === '' || FREE_TEXT.test(row) || HAS_ENDED.test(row)) return null
   const lease = unpack(row, 'held', now)
   return lease.remaining && lease.remaining > 0 ? lease : null
 }
 
 /** The live leases among these texts, oldest first. */
 export function unpackHolders(rows: readonly string[], now: number): LeaseRecord[] {
-  const leases = rows.map((row) => unpackLive(row, now)).filter((lease) => lease !== null)
-  return leases.sort((one, other) => one.token - other.token)
+  return byToken(rows.map((row) => unpackLive(row, now)))
 }
 
-/** A message to watchers: `<state> <row>`. Throws if it is malformed. */
+/** The live leases among these texts, and those that have ended and keep the resource, oldest first. */
+export function unpackShown(rows: readonly string[], now: number): LeaseRecord[] {
+  return byToken(rows.map((row) => unpackLive(row, now) ?? unpackKept(row, now)))
+}
+
+/** A message to watchers: `<state> <row>` or `kept <time> <row>`. Throws if it is malformed. */
 export function unpackChange(message: string): LeaseRecord {
-  const [, state = '', row = ''] = CHANGE.exec(message) ?? []
-  return unpack(row, state as LeaseRecord['state'])
+  const [, state, time, row = ''] = CHANGE.exec(message) ?? []
+  return (time && unpackKept(row, Number(time))) || unpack(row, state as LeaseRecord['state'])
+}
+
+/** The lease in a row if it has ended and keeps the resource. Also if nobody has noticed yet that it expired. */
+function unpackKept(row: string, now: number): LeaseRecord | null {
+  const [, kind = '', , , acquired, since, span] = HELD_TEXT.exec(row) ?? []
+  const [atLeast, lockDelay, kept] = (KEEPING.exec(kind) ?? []).slice(2).map(Number)
+  if (atLeast === undefined || lockDelay === undefined) return null
+  const lapsed = Number(since) + Number(span) + lockDelay
+  const until = kept || Math.max(lapsed, atLeast > 0 ? Number(acquired) + atLeast : 0)
+  const left = Math.min(until - now, Math.max(atLeast, lockDelay))
+  if (left <= 0) return null
+  const expiresAt = Math.floor((now + left) / 1000)
+  return { ...unpack(row, 'kept', now), expiresAt, remaining: left / 1000 }
+}
+
+function byToken(leases: readonly (LeaseRecord | null)[]): LeaseRecord[] {
+  return leases.filter((lease) => lease !== null).sort((one, other) => one.token - other.token)
 }
 
 function unpackShare(share: string | undefined): number | null {

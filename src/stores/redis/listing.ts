@@ -2,10 +2,11 @@ import type { Stop } from '../../base/abort.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import { redisError } from '../../clients/redis-errors.ts'
+import { malformedAnswer } from '../../clients/store-error.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import { cursorOf, nextAfter } from '../lease-page.ts'
-import type { Batches } from './batches.ts'
-import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackHolders, unpackWaiter } from './layout.ts'
+import type { Batches, Reply } from './batches.ts'
+import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackShown, unpackWaiter } from './layout.ts'
 
 const MAX_TIDIED = 256
 
@@ -81,14 +82,14 @@ export class Listing {
   async #readOne(resource: string, stop: Stop): Promise<LeaseRecord[]> {
     const { shard, row, shared } = new Keys(this.#prefix, resource)
     const { now, value } = await this.#batches.run({ shard, keys: [row, shared], args: ['read'] }, stop)
-    return unpackHolders(String(value).split('\n'), now)
+    return unpackShown(String(value).split('\n'), now)
   }
 
   async #waitingFor(resource: string, limit: number, stop: Stop): Promise<WaitingQueue> {
     const { shard, queue } = new Keys(this.#prefix, resource)
     const args = ['waiting', String(limit)]
     const { value } = await this.#batches.run({ shard, keys: [queue], args }, stop)
-    const [count, ...members] = value
+    const [count, ...members] = listOf(value)
     const waiters = members.map(unpackWaiter).filter((waiter) => waiter !== null)
     return { count: Number(count), first: waiters.map((waiter, place) => ({ ...waiter, place })) }
   }
@@ -114,7 +115,7 @@ export class Listing {
     const args = ['names', from, prefix, String(perShard)]
     const namesIn = async (shard: number) => {
       const { value } = await this.#batches.run({ shard, keys: [indexOf(this.#prefix, shard)], args }, stop)
-      return [...value].map((member) => String(member).slice('name:'.length))
+      return listOf(value).map((member) => String(member).slice('name:'.length))
     }
     const pages = await Promise.all(ALL_SHARDS.map(namesIn))
     const ends = pages.filter((page) => page.length >= perShard).map((page) => page.at(-1) ?? '')
@@ -126,7 +127,7 @@ export class Listing {
   async #due(shard: number, limit: number, stop: Stop): Promise<Due[]> {
     const keys = [indexOf(this.#prefix, shard)]
     const { value } = await this.#batches.run({ shard, keys, args: ['due', String(limit)] }, stop)
-    return [...value].map((member) => {
+    return listOf(value).map((member) => {
       const [, due = '', resource = ''] = /^due:(\d+) (.*)$/s.exec(String(member)) ?? []
       return { due, resource }
     })
@@ -143,6 +144,11 @@ export class Listing {
           .split('\n')
           .map((lease) => unpack(lease, 'expired', now))
   }
+}
+
+function listOf(value: Reply['value']): readonly unknown[] {
+  if (typeof value === 'string') throw malformedAnswer('Redis', value)
+  return value
 }
 
 /** The value of this resource is not a lease. That does not affect other resources. */

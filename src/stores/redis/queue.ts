@@ -61,25 +61,31 @@ export const QUEUE = `
     end
   end
 
-  -- Tells the first waiter without a reservation, if possible one of another process, to ask when the first
-  -- reservation ends, or when a lease that has just ended keeps the resource no longer.
-  local function wakeStandby(row, channel, me, freeAt)
-    local standby
+  local function isFirstWithoutTurn(row, id)
+    local first = waiters(row, row.reserved.count, row.reserved.count)[1]
+    return first and first.id == id
+  end
+
+  -- Tells the first waiter without a reservation when it may have its turn at the earliest. Behind a new reservation,
+  -- that of another process is told too: this process may be dead.
+  local function wakeStandby(row, channel, me)
+    local inMs = digits(math.max(1, math.ceil((row.changesAt - now) / 1000)))
+    local function tell(waiter) send(waiter.channel, 'wake ' .. inMs .. ' ' .. waiter.id) end
+    local next, other
     for _, waiter in ipairs(waiters(row, row.reserved.count, row.reserved.count + 15)) do
       if waiter.id ~= me then
-        standby = standby or waiter
-        if waiter.channel ~= channel then standby = waiter break end
+        next = next or waiter
+        if waiter.channel ~= channel then other = waiter break end
       end
     end
-    if not standby then return end
-    local first = find(row, 'for ' .. waiters(row, 0, 0)[1].id)
-    local ends = math.min(freeAt, first and first.reservedUntil or NEVER)
-    send(standby.channel, 'wake ' .. digits(math.ceil((ends - now) / 1000)) .. ' ' .. standby.id)
+    -- An exclusive one needs the end of the reservation, which its own process would miss.
+    if next and (not other or next.share ~= '' or next == other) then tell(next) end
+    if other and other ~= next then tell(other) end
   end
 
   -- Ends reservations that were not used in time, and reserves the resource for the first waiters that are alive and
-  -- fit together. freeAt: a lease has just ended and keeps the resource until then.
-  local function settle(row, me, freeAt)
+  -- fit together. tellsNext: the first waiter without a reservation is another one now, or may ask sooner.
+  local function settle(row, me, tellsNext)
     if row.reserved.count > 0 and row.isComplete then dismissLate(row, me) end
     local called
     while row.waits and fits(row, NEVER) do
@@ -93,6 +99,6 @@ export const QUEUE = `
         dismissProcess(row, waiter.channel, me)
       end
     end
-    if called or freeAt then wakeStandby(row, called and called.channel, me, freeAt or NEVER) end
+    if called or tellsNext then wakeStandby(row, called and called.channel, me) end
   end
 `

@@ -21,6 +21,7 @@ export const ROWS = `
 
   local function expiry(lease) return lease.since + lease.span end
   local function isLive(lease) return lease.kept == 0 and now < expiry(lease) end
+  local function hasEnded(lease) return lease.kept > 0 end
   local function hasLapsed(lease) return lease.kept == 0 and now >= expiry(lease) end
   local function keptByAtLeast(lease) return lease.atLeast > 0 and lease.acquired + lease.atLeast or 0 end
 

@@ -66,13 +66,13 @@ local nextKey, nextArg, transitions = 1, 1, nil
 
 -- Operations that take the number of their first key. The others take the five keys of a resource.
 local SIMPLE = {
-  -- The row, or the leases of a shared row that have not ended: only the others have a space in their names.
+  -- The row, or the leases of a shared row, also those that have ended and keep the resource.
   read = function(k)
     local row, leases = call('GET', KEYS[k]) or '', {}
     if sub(row, 1, 1) ~= 'S' then return clock .. ' ' .. row end
     local found = call('HGETALL', KEYS[k + 1])
     for n = 1, #found, 2 do
-      if not string.find(found[n], ' ', 1, true) then leases[#leases + 1] = found[n + 1] end
+      if sub(found[n], 1, 4) ~= 'for ' then leases[#leases + 1] = found[n + 1] end
     end
     return clock .. ' ' .. table.concat(leases, '\\n')
   end,

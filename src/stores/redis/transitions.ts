@@ -4,7 +4,8 @@ import { ROWS } from './row.ts'
 /**
  * `lease-row.ts` in Lua: everything that is not the short path, because somebody waits, or because a row is new,
  * shared, taken over, renewed or swept. A row is loaded, changed and saved. Its functions are created only when they
- * are needed, because that would cost the short path a tenth of its time. Messages to watchers: `<state> <lease>`.
+ * are needed, because that would cost the short path a tenth of its time. Messages to watchers: `<state> <lease>`, or
+ * `kept <time> <lease>`.
  */
 export const TRANSITIONS = `
 local function createTransitions()
@@ -31,16 +32,17 @@ ${QUEUE}
     if row.isWatched then call('PUBLISH', PREFIX .. ':changes', state .. ' ' .. packLease(lease)) end
   end
 
-  -- by: the channel of the process that ends the lease. It need not be told.
-  local function endLease(row, lease, state, by)
+  -- by: the channel of the process that ends the lease. It need not be told. isForced: it does not keep the resource.
+  local function endLease(row, lease, state, by, isForced)
     local ended = packLease(lease)
     tellWatchers(row, state, lease)
     if lease.channel ~= by then send(lease.channel, 'lost ' .. lease.token .. ' ' .. lease.id) end
     remove(row, lease.id)
     local kept = keptAtMost(lease, state == 'released' and keptByAtLeast(lease) or keptUntil(lease))
-    if now < kept then
+    if not isForced and now < kept then
       lease.kept = kept
       add(row, 'kept ' .. lease.token, lease)
+      tellWatchers(row, 'kept ' .. clock, lease)
     end
     return ended
   end
@@ -100,8 +102,9 @@ ${QUEUE}
     if isTakeOver then
       for _, taken in ipairs(leasesOf(row, isLive)) do
         state = 'taken-over'
-        ended[#ended + 1] = endLease(row, taken, state)
+        ended[#ended + 1] = endLease(row, taken, state, nil, true)
       end
+      for _, kept in ipairs(leasesOf(row, hasEnded)) do tellWatchers(row, 'taken-over', kept) end
       -- Reservations may not fit beside the new lease. Those that do are made again below.
       removeAll(row)
     end
@@ -124,24 +127,33 @@ ${QUEUE}
     return verb .. '\\n' .. packLease(new) .. (#ended > 0 and '\\n' .. state .. '\\n' .. ended[#ended] or '')
   end
 
+  -- As askAgainIn of lease-row.ts.
+  local function askAgainAt(ends, share, place, reserved)
+    local last = ends[#ends] or now
+    if share == '' then return last + place * RESERVATION end
+    local ahead = math.max(0, place - reserved)
+    return ends[ahead + 1] or last + math.max(0, ahead - math.max(0, #ends - 1)) * RESERVATION
+  end
+
   -- waiter: empty if the caller does not wait.
   local function refuse(row, id, channel, share, waiter)
     if waiter ~= '' then enqueue(row, id, channel, waiter) end
-    local held, first, last, kept = holders(row), NEVER, now, now
+    local held, ends, kept = holders(row), {}, now
     findAll(row)
     for _, entry in pairs(row.entries) do
       local time = entry and (entry.reservedUntil or keptUntil(entry)) or 0
       if now < time then
-        first, last = math.min(first, time), math.max(last, time)
+        ends[#ends + 1] = time
         if entry.token and not isLive(entry) then kept = math.max(kept, time) end
       end
     end
-    -- An exclusive request fits when all have ended, a shared one when the first has.
-    local freeIn = (share == '' and last or math.min(first, last)) - now
-    if row.waits then call('PEXPIREAT', row.keys.queue, digits((now + freeIn + 2 * KEEP_FREE) / 1000)) end
+    table.sort(ends)
+    local last = ends[#ends] or now
+    if row.waits then call('PEXPIREAT', row.keys.queue, digits((last + 2 * KEEP_FREE) / 1000)) end
     local rank = call('ZRANK', row.keys.queue, id)
     local place = rank and digits(rank / 2) or ''
-    return table.concat({ 'refused', place, digits(freeIn), digits(kept - now) }, '\\n') .. held
+    local askAt = askAgainAt(ends, share, rank and rank / 2 or 0, row.reserved.count)
+    return table.concat({ 'refused', place, digits(askAt - now), digits(kept - now) }, '\\n') .. held
   end
 
   local transitions = {}
@@ -189,16 +201,15 @@ ${QUEUE}
   local NOTHING = '\\n'
 
   -- Ends the lease, if there is one. Returns how, and the lease.
-  local function endBy(row, lease, by)
+  local function endBy(row, lease, by, isForced)
     if not lease then return NOTHING end
     local state = isLive(lease) and 'released' or 'expired'
-    return state .. '\\n' .. endLease(row, lease, state, by)
+    return state .. '\\n' .. endLease(row, lease, state, by, isForced)
   end
 
   -- Who ended nothing is told who holds the resource. To read a thousand others would take longer than the release.
-  local function finishRelease(row, ended, me, lease)
-    local isKept = row.waits and lease and lease.kept > 0
-    settle(row, me, isKept and lease.kept)
+  local function finishRelease(row, ended, me, lease, isNext)
+    settle(row, me, row.waits and (isNext or lease and lease.kept > 0))
     save(row)
     return ended == NOTHING and ended .. holders(row) or ended
   end
@@ -209,8 +220,9 @@ ${QUEUE}
     settle(row, id)
     local lease = find(row, id)
     local ended = endBy(row, lease, channel)
+    local isNext = row.waits and isFirstWithoutTurn(row, id)
     if row.waits then removeWaiter(row, id) end
-    return finishRelease(row, ended, id, lease)
+    return finishRelease(row, ended, id, lease, isNext)
   end
 
   -- A process releases the lease that it knows. Usually the short path does that.
@@ -220,7 +232,9 @@ ${QUEUE}
     local row = load(keys)
     settle(row)
     local found = leasesOf(row, function(lease) return lease.token == token end)[1]
-    local ended = endBy(row, found and found.kept == 0 and found)
+    if not found or not hasEnded(found) then return finishRelease(row, endBy(row, found, nil, true)) end
+    local ended = 'released\\n' .. packLease(found)
+    tellWatchers(row, 'released', found)
     remove(row, 'kept ' .. token)
     return finishRelease(row, ended)
   end

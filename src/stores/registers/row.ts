@@ -116,8 +116,9 @@ export function idsIn(state: LeaseRow): string[] {
 
 export function indexOf(state: LeaseRow): IndexFields {
   const expiries = unendedIn(state).map(({ expiresAt }) => expiresAt)
-  const isListed = expiries.length > 0
-  return { isListed, dueAt: isListed ? Math.min(...expiries) : state.endedAt + KEEP_FREE_MS }
+  const dueAt = expiries.length > 0 ? Math.min(...expiries) : state.endedAt + KEEP_FREE_MS
+  // Also one that has ended and keeps the resource is shown.
+  return { isListed: state.leases.length > 0, dueAt }
 }
 
 /** The clock has stepped back to a time before the write. */

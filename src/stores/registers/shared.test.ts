@@ -231,7 +231,7 @@ it('a lease that keeps the resource after its end, and then no longer, is no gap
   await registers.clock.advance(500)
   await peer.renew({ resource: 'r', id: 'b', ttl: 60_000 })
   await settle()
-  expect(events).toEqual(['held', 'held', 'released', 'held'])
+  expect(events).toEqual(['held', 'held', 'released', 'kept', 'held'])
 })
 
 describe('many holders of one register', () => {

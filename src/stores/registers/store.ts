@@ -4,9 +4,10 @@ import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import type { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { withTrouble } from '../../clients/connection.ts'
-import type { Answer, Ask, LeaseStore, Released, Renewal } from '../../core/index.ts'
+import type { Answer, Ask, LeaseStore, ReleaseAsk, Released, Renewal } from '../../core/index.ts'
 import { cursorOf, pageOf } from '../lease-page.ts'
-import { isForgettable, type LeaseRow, liveRecords, newRow } from '../lease-row.ts'
+import { isForgettable, type LeaseRow, liveRecords, newRow, shownRecords } from '../lease-row.ts'
+import type { Work } from '../local/calls.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { encode, type Intents, type IntentType } from './format.ts'
 import { Push } from './push.ts'
@@ -52,6 +53,7 @@ export function registerStore<R extends Register>(
     clock,
     closeLimitMs,
     maxInFlight,
+    release: releaseWork,
     explain: (error, resource) => explain(registers.explain(error, resource)),
   })
   const push = new Push(registers, calls, clock)
@@ -87,7 +89,7 @@ export function registerStore<R extends Register>(
       ),
 
     renew: ({ resource, id, ttl }, call) =>
-      calls.run(
+      calls.renew(
         async (stop) => {
           const renewal = await settle<Renewal>(resource, stop, async (seen) => {
             if (!seen.row || !idsIn(seen.row.state).includes(id))
@@ -101,32 +103,14 @@ export function registerStore<R extends Register>(
         resource,
       ),
 
-    release: (by, call) =>
-      calls.release(
-        by,
-        async (stop) => {
-          if ('id' in by) listeners.forget(by.id)
-          return settle<Released>(by.resource, stop, async (seen) => {
-            const { row } = seen
-            const isThere =
-              row &&
-              ('id' in by
-                ? idsIn(row.state).includes(by.id)
-                : row.state.leases.some(({ token }) => token === by.token))
-            if (!isThere) return { ended: null, holders: await holdersOf(seen) }
-            // It has ended, even if another write followed before its time could be read.
-            return change(row, 'release', 'id' in by ? { id: by.id } : { token: by.token }, true)
-          })
-        },
-        call,
-      ),
+    release: (by, call) => calls.release(by, releaseWork(by), call),
 
     read: (resources, call) =>
       calls.run(async () => {
         const reading = await registers.read(resources)
         const rows = reading.registers.map((register) => register && readableRow(register))
         const now = rows.some((row) => row && hasLeases(row)) ? await reading.now() : 0
-        return rows.map((row) => (row ? liveRecords(row.state, now) : []))
+        return rows.map((row) => (row ? shownRecords(row.state, now) : []))
       }, call),
 
     list: (query, call) =>
@@ -138,8 +122,8 @@ export function registerStore<R extends Register>(
         const page = await registers.list({ prefix, limit, after: cursor.resource }, stop.signal)
         const rows = [...rest, ...readableRows(page)]
         const now = rows.length > 0 ? await page.now() : 0
-        const live = rows.flatMap(({ state }) => liveRecords(state, now))
-        const { leases, next = page.next } = pageOf(live, query)
+        const found = rows.flatMap(({ state }) => shownRecords(state, now))
+        const { leases, next = page.next } = pageOf(found, query)
         return { leases, ...(next !== undefined && { next }) }
       }, call),
 
@@ -164,6 +148,23 @@ export function registerStore<R extends Register>(
   async function close(): Promise<void> {
     await Promise.all([calls.close(), push.close()])
     registers.close()
+  }
+
+  function releaseWork(by: ReleaseAsk): Work<Released> {
+    return (stop) => {
+      if ('id' in by) listeners.forget(by.id)
+      return settle<Released>(by.resource, stop, async (seen) => {
+        const { row } = seen
+        const isThere =
+          row &&
+          ('id' in by
+            ? idsIn(row.state).includes(by.id)
+            : row.state.leases.some(({ token }) => token === by.token))
+        if (!isThere) return { ended: null, holders: await holdersOf(seen) }
+        // It has ended, even if another write followed before its time could be read.
+        return change(row, 'release', 'id' in by ? { id: by.id } : { token: by.token }, true)
+      })
+    }
   }
 
   async function attempt(ask: Ask, { row, now }: Seen<R>, stop: Stop): Promise<Answer | Change<R, Answer>> {

@@ -7,6 +7,7 @@ import { isBusy } from '../../clients/sqlite-errors.ts'
 const RUN_AT_ONCE = 100
 
 interface WaitingCall {
+  readonly stop: Stop
   /** Throws only if the database is still busy and the call may wait longer. */
   run(): void
   reject(error: unknown): void
@@ -42,11 +43,16 @@ export class BusyQueue {
     }
   }
 
-  /** Rejects the calls that wait. */
-  clear(reason: unknown): void {
+  /** Rejects the calls that wait and whose callers have gone. */
+  dropAborted(): void {
+    for (const call of this.#waiting.splice(0)) {
+      const { reason } = call.stop
+      if (reason) call.reject(reason)
+      else this.#waiting.push(call)
+    }
+    if (this.#waiting.length > 0) return
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    for (const call of this.#waiting.splice(0)) call.reject(reason)
   }
 
   #wait<T>(work: () => T, stop: Stop): Promise<T> {
@@ -61,7 +67,7 @@ export class BusyQueue {
         reject(error)
       }
     }
-    this.#waiting.push({ run, reject })
+    this.#waiting.push({ stop, run, reject })
     this.#retryLater()
     return promise
   }

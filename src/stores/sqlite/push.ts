@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { wakesOf } from '../lease-row.ts'
+import { nextIn, wakesOf } from '../lease-row.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
@@ -116,10 +116,11 @@ export class Push {
       ? queries.waiters(resource)
       : queries.firstWaiters(resource, reserved.size + 1)
     row.queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
+    const turns = Array.from(reserved, ([id, { until }]) => `${id} ${until}`)
     return {
       ids: readsPlaces ? new Set(waiters.map(({ id }) => id)) : null,
-      turns: [freeAt, ...Array.from(reserved, ([id, { until }]) => `${id} ${until}`)].join(),
-      wakes: wakesOf(row, now, freeAt),
+      turns: [freeAt, nextIn(row)?.id, ...turns].join(),
+      wakes: wakesOf(row, now),
     }
   }
 

@@ -102,6 +102,11 @@ export class Queries {
     this.#statements.join.run(resource, place, id, channel, owner, share)
   }
 
+  /** The waiter goes on at another process. */
+  move(resource: string, place: number, channel: string): void {
+    this.#statements.move.run(channel, resource, place)
+  }
+
   leave(resource: string, place: number): void {
     this.#statements.leave.run(resource, place)
   }
@@ -125,6 +130,12 @@ export class Queries {
 
   forget(resource: string): void {
     this.#statements.forget.run(resource)
+  }
+
+  /** Inserts a row that no resource can have, and deletes it. In a transaction nobody sees it. */
+  tryWriting(): void {
+    this.#statements.insertEmpty.run()
+    this.forget('')
   }
 
   meta(): Meta {
@@ -209,6 +220,7 @@ function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables
     join: statement(
       `INSERT INTO ${waiters} (resource, place, id, channel, owner, share) VALUES (?, ?, ?, ?, ?, ?)`,
     ),
+    move: statement(`UPDATE ${waiters} SET channel = ? WHERE resource = ? AND place = ?`),
     leave: statement(`DELETE FROM ${waiters} WHERE resource = ? AND place = ?`),
     removeWaiters: statement(`DELETE FROM ${waiters} WHERE resource = ?`),
     list: statement(
@@ -226,6 +238,7 @@ function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables
        WHERE id IS NULL AND line IS NULL AND max(ended_at, token / ${TOKENS_PER_MS}) <= ? LIMIT ?`,
     ),
     forget: statement(`DELETE FROM ${leases} WHERE resource = ?`),
+    insertEmpty: statement(`INSERT OR REPLACE INTO ${leases} (resource, token, ended_at) VALUES ('', 0, 0)`),
     meta: statement(`SELECT version, floor, watch_until AS watchUntil FROM ${meta}`),
     setFloor: statement(`UPDATE ${meta} SET floor = ?`),
     setWatchUntil: statement(`UPDATE ${meta} SET watch_until = ?`),

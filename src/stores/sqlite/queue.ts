@@ -5,8 +5,6 @@
  */
 
 import { decodeShare, encodeShare } from '../../base/share.ts'
-import type { Answer } from '../../core/index.ts'
-import { RESERVATION_MS } from '../lease-row.ts'
 import { isGone } from '../local/process-node.ts'
 import type { Queries } from './queries.ts'
 import { decodeRow, type SqliteRow, type StoredRow, type StoredWaiter } from './row.ts'
@@ -54,20 +52,10 @@ export function liveWaiters(queries: Queries, row: SqliteRow): StoredWaiter[] {
   return queries.waiters(row.resource).filter(({ channel }) => !gone.has(channel))
 }
 
-/** The answer to a caller that does not know of the waiters that were not read. */
-export function countUnread(answer: Answer, unread: number): Answer {
-  if (answer.granted || answer.place === null || answer.place < FIRST_WAITERS) return answer
-  const { place, retryIn } = answer
-  return {
-    ...answer,
-    place: place + unread,
-    retryIn: retryIn === null ? null : retryIn + unread * RESERVATION_MS,
-  }
-}
-
 /** Whether the transition has changed the queue. */
 export function isQueueChanged({ row, waiters }: LoadedRow): boolean {
-  return row.queue.size !== waiters.size || [...row.queue.keys()].some((id) => !waiters.has(id))
+  if (row.queue.size !== waiters.size) return true
+  return [...row.queue.values()].some(({ id, channel }) => waiters.get(id)?.channel !== channel)
 }
 
 export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
@@ -75,11 +63,13 @@ export function saveQueue(queries: Queries, { row, waiters }: LoadedRow): void {
   for (const { id, place } of waiters.values()) if (!queue.has(id)) queries.leave(resource, place)
   // If nobody waited, the table may only have rows that somebody forgot to delete.
   if (waiters.size === 0) queries.removeWaiters(resource)
-  for (const { id, channel, owner = '', share } of queue.values())
-    if (!waiters.has(id)) {
+  for (const { id, channel, owner = '', share } of queue.values()) {
+    const stored = waiters.get(id)
+    if (!stored) {
       const place = queries.lastPlace(resource) + 1
       queries.join(resource, { place, id, channel, owner, share: encodeShare(share) })
-    }
+    } else if (stored.channel !== channel) queries.move(resource, stored.place, channel)
+  }
 }
 
 function goneChannels({ processes }: SqliteRow): Set<string> {

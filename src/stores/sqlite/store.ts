@@ -1,6 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { decodeShare } from '../../base/share.ts'
@@ -21,15 +20,15 @@ import type {
   WaitingQueue,
 } from '../../core/index.ts'
 import { cursorOf, mayBeListed, pageOf } from '../lease-page.ts'
-import { ask, liveRecords, release, waitingIn } from '../lease-row.ts'
-import { Calls } from '../local/calls.ts'
+import { ask, release, shownRecords, waitingIn } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
-import { countUnread, liveWaiters } from './queue.ts'
+import { liveWaiters } from './queue.ts'
 import { Renewals } from './renewals.ts'
 import { DamagedRows, type StoredRow } from './row.ts'
 import { type Step, Transitions } from './transitions.ts'
@@ -44,7 +43,7 @@ export class SqliteStore implements LeaseStore {
   readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
   readonly #connection: Connection
   readonly #clock: Clock
-  readonly #calls: Calls
+  readonly #calls: StoreCalls
   readonly #queue: BusyQueue
   readonly #transitions: Transitions
   readonly #renewals: Renewals
@@ -68,7 +67,8 @@ export class SqliteStore implements LeaseStore {
     const changeLog = new ChangeLog({ clock, connection, transitions, listeners, run })
     this.#connection = connection
     this.#clock = clock
-    this.#calls = new Calls({ backend: 'SQLite', explain, clock })
+    const releaseLate = (by: ReleaseAsk) => (stop: Stop) => this.#queue.write(() => this.#release(by), stop)
+    this.#calls = new StoreCalls({ backend: 'SQLite', explain, clock, release: releaseLate })
     this.#queue = queue
     this.#transitions = transitions
     this.#renewals = new Renewals(queue, transitions)
@@ -78,7 +78,9 @@ export class SqliteStore implements LeaseStore {
   }
 
   acquire(request: Ask, call?: CallOptions): Promise<Answer> {
-    return this.#keep(() => this.#acquire(request), call, request.resource)
+    // What must not be forgotten once it was told.
+    const work = (stop: Stop) => this.#onDisk(this.#queue.write(() => this.#acquire(request), stop))
+    return this.#calls.acquire(request, work, call)
   }
 
   async renew(request: RenewAsk, call?: CallOptions): Promise<Renewal> {
@@ -89,14 +91,14 @@ export class SqliteStore implements LeaseStore {
   }
 
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
-    return this.#write(() => this.#release(by), call, by.resource)
+    return this.#calls.release(by, (stop) => this.#queue.write(() => this.#release(by), stop), call)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<readonly (readonly LeaseRecord[])[]> {
     return this.#read(() => {
       const found = this.#connection.queries.read(resources)
       const now = this.#clock.now()
-      const leases = new Map(found.map((stored) => [stored.resource, this.#live(stored, now)]))
+      const leases = new Map(found.map((stored) => [stored.resource, this.#shown(stored, now)]))
       return resources.map((resource) => leases.get(resource) ?? [])
     }, call)
   }
@@ -126,7 +128,7 @@ export class SqliteStore implements LeaseStore {
       const found = this.#connection.queries.list(prefix, cursorOf(after).resource, now, limit + 2)
       const listed = found.filter(({ resource }) => mayBeListed(resource, query))
       const page = pageOf(
-        listed.flatMap((stored) => this.#live(stored, now)),
+        listed.flatMap((stored) => this.#shown(stored, now)),
         query,
       )
       const last = found.at(-1)
@@ -136,9 +138,16 @@ export class SqliteStore implements LeaseStore {
     }, call)
   }
 
-  /** A transaction that may write can begin, on the file that others open too, and knows the version. */
+  /** Something can be written, to the file that others open too, and this code knows its version. */
   check(call?: CallOptions): Promise<void> {
-    return this.#write(() => this.#connection.transaction((queries) => void queries.meta()), call)
+    return this.#keep(
+      () =>
+        this.#connection.transaction((queries) => {
+          queries.meta()
+          queries.tryWriting()
+        }),
+      call,
+    )
   }
 
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<readonly LeaseRecord[]> {
@@ -161,11 +170,12 @@ export class SqliteStore implements LeaseStore {
 
   async close(): Promise<void> {
     const closing = this.#calls.close()
-    this.#queue.clear(new LeaseError('closed', 'this SQLite store was closed'))
+    this.#queue.dropAborted()
     this.#changeLog.stop()
     this.#push.stop()
     this.#listeners.clear()
     await closing
+    this.#queue.dropAborted()
     this.#connection.close()
   }
 
@@ -200,8 +210,8 @@ export class SqliteStore implements LeaseStore {
     const step: Step<Answer> = (row, now, effects, unread) => {
       const process = ownProcess()
       if (wake && process !== null) row.processes.set(this.#channel, process)
-      const answer = ask(row, rowAsk, wake ? this.#channel : null, now, effects)
-      return checkedSoon(row, countUnread(answer, unread))
+      const answer = ask(row, rowAsk, wake ? this.#channel : null, now, effects, unread)
+      return checkedSoon(row, answer)
     }
     const lease = this.#transitions.grantIfFree(rowAsk)
     const answer: Answer = lease
@@ -231,8 +241,8 @@ export class SqliteStore implements LeaseStore {
     this.#pruneAt = now + (isDone ? PRUNE_EVERY_MS : PRUNE_MORE_AFTER_MS)
   }
 
-  #live(stored: StoredRow, now: number): LeaseRecord[] {
+  #shown(stored: StoredRow, now: number): LeaseRecord[] {
     const row = this.#damaged.decode(stored, now)
-    return row ? liveRecords(row, now) : []
+    return row ? shownRecords(row, now) : []
   }
 }

@@ -1,14 +1,17 @@
 import { expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
-import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
-import { LeaseError } from '../../base/errors.ts'
+import { type Clock, expectClock, moment, systemClock } from '../../base/clock.ts'
+import { LeaseError, messageOf } from '../../base/errors.ts'
+import { pause } from '../../base/pause.ts'
 import { randomId } from '../../base/random-id.ts'
-import { browserError } from '../../clients/browser-errors.ts'
-import type { CallOptions, LeaseStore } from '../../core/index.ts'
-import { AGAIN, type Decide, type DirectorySource, gatedFile } from '../browser/index.ts'
+import { browserError, nameOf } from '../../clients/browser-errors.ts'
+import type { CallOptions, LeaseStore, ReleaseAsk, Released } from '../../core/index.ts'
+import { AGAIN, type Decide, gatedFile } from '../browser/gated-file.ts'
+import type { DirectorySource } from '../browser/platform.ts'
 import { Effects } from '../lease-row.ts'
 import type { LeaseTable } from '../lease-table.ts'
-import { Calls } from '../local/calls.ts'
+import type { Work } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { tabPush } from './push.ts'
 import { decodeTable, encodeTable, isUndated } from './row-file.ts'
 
@@ -33,12 +36,13 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     expectMethods('directory', directory, 'a function or a directory handle', 'getFileHandle', 'removeEntry')
   expectText('file', name)
   expectClock('clock', clock)
-  const calls = new Calls({ backend: 'directory', explain: browserError, clock })
+  const calls = new StoreCalls({ backend: 'directory', explain: browserError, clock, release: releaseWork })
   const listeners = new LocalListeners(clock)
   const push = tabPush(`holdfast:${name}`, listeners)
   // The gate in Firefox, which has no exclusive writers.
   const locks = globalThis.navigator?.locks as LockManager | undefined
-  const file = gatedFile(directory, name, clock, locks ? true : undefined)
+  const tools = { LeaseError, messageOf, moment, nameOf, pause }
+  const file = gatedFile(tools, directory, name, clock, locks ? true : undefined)
   /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
   const channel = randomId()
 
@@ -47,7 +51,8 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     supports: { queue: true, push: true, expiry: true, list: true, share: true },
 
     acquire: (request, call) =>
-      calls.run(
+      calls.acquire(
+        request,
         async (stop) => {
           // Another tab may wake or end it before the answer is here.
           listeners.expect(request)
@@ -63,7 +68,6 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
           return answer
         },
         call,
-        request.resource,
       ),
 
     renew: (request, call) =>
@@ -77,15 +81,7 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
         request.resource,
       ),
 
-    release: (by, call) =>
-      calls.run(
-        () => {
-          if ('id' in by) listeners.forget(by.id)
-          return transact((table, now, effects) => table.release(by, now, effects))
-        },
-        call,
-        by.resource,
-      ),
+    release: (by, call) => calls.release(by, releaseWork(by), call),
 
     read: (resources, call) => look((table, now) => table.read(resources, now), call),
 
@@ -115,6 +111,13 @@ export function directoryStore(directory: DirectorySource, options: DirectorySto
     push.close()
     listeners.clear()
     await closing
+  }
+
+  function releaseWork(by: ReleaseAsk): Work<Released> {
+    return () => {
+      if ('id' in by) listeners.forget(by.id)
+      return transact((table, now, effects) => table.release(by, now, effects))
+    }
   }
 
   /** Only with `create`, a missing file is created. */

@@ -10,11 +10,15 @@ export interface EndFollower {
   close(): void
 }
 
-/** `onEnd` is called when a lease has ended for whose resource somebody waits here, unless its end was told. */
+/**
+ * `onEnd` is called when a lease has ended for whose resource somebody waits here, unless its end was told.
+ * `evictIfFrozen` ends the lease of a frozen tab while somebody waits here.
+ */
 export function followEnds(
   native: LeaseLocks,
   listeners: LocalListeners,
   onEnd: (resource: string) => Promise<void>,
+  evictIfFrozen: (lease: NamedLease, isAwaited: () => boolean, signal: AbortSignal) => void,
 ): EndFollower {
   const followed = new Map<string, AbortController>()
   const isAwaited = (resource: string) => listeners.waiting().some((waiter) => waiter.resource === resource)
@@ -24,10 +28,12 @@ export function followEnds(
     if (followed.has(key)) return
     const leaving = new AbortController()
     followed.set(key, leaving)
+    evictIfFrozen(lease, () => isAwaited(lease.resource), leaving.signal)
     native
       .ended(lease, leaving.signal)
       .then(async () => {
         followed.delete(key)
+        leaving.abort()
         if (isAwaited(lease.resource)) await onEnd(lease.resource)
       })
       // A waiter also asks again by itself.

@@ -1,11 +1,11 @@
 import { expectOptions } from '../../base/arguments.ts'
-import { LeaseError } from '../../base/errors.ts'
+import { privateDirectory } from '../../base/private-directory-browser.ts'
 import type { LeaseStore } from '../../core/index.ts'
-import type { DirectorySource, WebDirectory, WebLocks } from '../browser/index.ts'
+import type { DirectorySource, WebLocks } from '../browser/platform.ts'
 import { directoryStore } from './directory-store.ts'
 import { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 
-export type { DirectorySource, WebDirectory, WebFile, WebLocks, WebWriter } from '../browser/index.ts'
+export type { DirectorySource, WebDirectory, WebFile, WebLocks, WebWriter } from '../browser/platform.ts'
 export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts'
 export { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
 
@@ -21,22 +21,14 @@ export interface WebStoreOptions extends WebLockStoreOptions {
  * const leases = createLeases(webStore())
  */
 export function webStore(options: WebStoreOptions = {}): LeaseStore {
-  expectOptions(options, { directory: 1, prefix: 1, locks: 1, clock: 1 })
+  expectOptions(options, { directory: 1, prefix: 1, locks: 1, clock: 1, takeOverAfter: 1 })
   const { locks = webLocks(), directory = privateDirectory, ...rest } = options
   if (locks) return webLockStore({ ...rest, locks })
-  const { prefix: _, ...withoutPrefix } = rest
-  return directoryStore(directory, withoutPrefix)
+  const { prefix: _, takeOverAfter: __, ...ofDirectory } = rest
+  return directoryStore(directory, ofDirectory)
 }
 
 /** Missing in old browsers, and in pages that were not loaded over HTTPS or from localhost. */
 function webLocks(): WebLocks | undefined {
   return navigator.locks
-}
-
-async function privateDirectory(): Promise<WebDirectory> {
-  const storage: StorageManager | undefined = navigator.storage
-  if (storage?.getDirectory) return storage.getDirectory()
-  const problem =
-    'this page has neither Web Locks nor a private directory: load it over HTTPS or from localhost'
-  throw new LeaseError('store-failed', problem)
 }

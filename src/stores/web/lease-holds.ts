@@ -1,3 +1,4 @@
+import type { FrozenTabs } from '../browser/frozen-tabs.ts'
 import type { HeldLock, LeaseLocks, NamedLease } from './lease-locks.ts'
 
 /** The leases of this tab. Each holds the main lock of its resource and a lock of its own. */
@@ -19,7 +20,11 @@ export interface LockOwners {
 }
 
 /** All of it is called under the gate of the resource. `onStolen`: another tab took a lock of the lease with this id. */
-export function leaseHolds(native: LeaseLocks, onStolen: (id: string) => void): LeaseHolds {
+export function leaseHolds(
+  native: LeaseLocks,
+  frozen: FrozenTabs,
+  onStolen: (id: string) => void,
+): LeaseHolds {
   const byId = new Map<string, HeldLock>()
 
   async function evict(resource: string, leases: Iterable<NamedLease>, main: boolean): Promise<void> {
@@ -49,7 +54,10 @@ export function leaseHolds(native: LeaseLocks, onStolen: (id: string) => void): 
       ])
       const taken = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value) || [])
       const letGo = async () => {
-        if (byId.get(id) === hold) byId.delete(id)
+        if (byId.get(id) === hold) {
+          byId.delete(id)
+          frozen.delete(id)
+        }
         await Promise.all(taken.map((lock) => lock.letGo()))
       }
       if (taken.length < outcomes.length || isLost) {
@@ -59,6 +67,7 @@ export function leaseHolds(native: LeaseLocks, onStolen: (id: string) => void): 
       }
       hold = { letGo }
       byId.set(id, hold)
+      frozen.add(id)
       return hold
     },
   }

@@ -9,7 +9,7 @@
  * A lock is held as long as the promise that its callback returned is pending.
  */
 import { decodeShare, encodeShare, isShare } from '../../base/share.ts'
-import type { WebLocks } from '../browser/index.ts'
+import type { WebLocks } from '../browser/platform.ts'
 
 type LockOptions = Parameters<WebLocks['request']>[1]
 
@@ -31,6 +31,8 @@ export interface LeaseLocks {
   /** `null`: it is not available. `onStolen` is not called when we let it go. */
   main(resource: string, how: LockOptions, onStolen?: () => void): Promise<HeldLock | null>
   own(lease: NamedLease, how: LockOptions, onStolen?: () => void): Promise<HeldLock | null>
+  /** The name of the own lock. */
+  ownName(lease: NamedLease): string
   waiters(channel: string): Promise<HeldLock | null>
   /** Resolves when the lease has ended, whatever ended it. */
   ended(lease: NamedLease, signal: AbortSignal): Promise<void>
@@ -86,6 +88,7 @@ export function leaseLocks(locks: WebLocks, prefix: string): LeaseLocks {
       locks.request(gatePrefix + resource, {}, work) as Promise<T>,
     main: (resource, how, onStolen) => take(prefix + resource, how, onStolen),
     own: (lease, how, onStolen) => take(ownName(lease), how, onStolen),
+    ownName,
     waiters: (channel) => take(waitersPrefix + channel, {}),
     // In the mode `shared`, so that nobody takes this lock for that of the lease.
     ended: async (lease, signal) =>

@@ -1,18 +1,21 @@
 import type { Stop } from '../../base/abort.ts'
 import { expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
+import type { Duration } from '../../base/duration.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { browserError } from '../../clients/browser-errors.ts'
 import type { Answer, Ask, LeaseStore, ReleaseAsk, Released } from '../../core/index.ts'
-import type { WebLocks } from '../browser/index.ts'
+import { checkTakeOver, frozenTabs, TAKE_OVER_MS } from '../browser/frozen-tabs.ts'
+import type { WebLocks } from '../browser/platform.ts'
 import { mayBeListed, pageOf } from '../lease-page.ts'
-import { ask, Effects, expire, isForgettable, liveRecords, release, waitingIn } from '../lease-row.ts'
-import { Calls } from '../local/calls.ts'
+import { ask, Effects, expire, isForgettable, release, shownRecords, waitingIn } from '../lease-row.ts'
+import type { Work } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { StoreCalls } from '../local/store-calls.ts'
 import { followEnds } from './follow-ends.ts'
 import { leaseHolds } from './lease-holds.ts'
-import { type HeldLock, leaseLocks } from './lease-locks.ts'
+import { type HeldLock, leaseLocks, type NamedLease } from './lease-locks.ts'
 import { FLOOR, FOREVER_MS, isStranger, lockRows, type OpenRow } from './lock-rows.ts'
 import { tabPush } from './push.ts'
 import { indexedDbRecords } from './records.ts'
@@ -27,6 +30,11 @@ export interface WebLockStoreOptions {
   readonly locks?: WebLocks
   /** Default: the system's. */
   readonly clock?: Clock
+  /**
+   * A tab that holds a lease and does not answer for this long is frozen: a waiting tab takes its lease. At least 5 s.
+   * `false`: the lease ends only with its tab, as a Web Lock does. Default 30 s.
+   */
+  readonly takeOverAfter?: Duration | false
 }
 
 /**
@@ -37,29 +45,34 @@ export interface WebLockStoreOptions {
  * const leases = createLeases(webLockStore())
  */
 export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
-  expectOptions(options, { prefix: 1, locks: 1, clock: 1 })
+  expectOptions(options, { prefix: 1, locks: 1, clock: 1, takeOverAfter: 1 })
   const { prefix = 'holdfast:', locks = navigator.locks, clock = systemClock } = options
+  const takeOverMs = checkTakeOver('takeOverAfter', options.takeOverAfter ?? TAKE_OVER_MS)
   expectText('prefix', prefix)
   expectMethods('locks', locks, 'Web Locks, which need HTTPS or localhost', 'request', 'query')
   expectClock('clock', clock)
-  const calls = new Calls({ backend: 'Web Locks', explain: browserError, clock })
+  const calls = new StoreCalls({ backend: 'Web Locks', explain: browserError, clock, release: releaseWork })
   const native = leaseLocks(locks, prefix)
   const records = indexedDbRecords(prefix)
   const listeners = new LocalListeners(clock)
   const push = tabPush(prefix, listeners)
-  const holds = leaseHolds(native, (id) => listeners.ended(id, Infinity))
+  const frozen = frozenTabs(() => locks, prefix, clock, takeOverMs)
+  const holds = leaseHolds(native, frozen, (id) => listeners.ended(id, Infinity))
   /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
   const channel = randomId()
   const rows = lockRows(records, native, clock, { channel, holds: holds.byId })
   let waitersLock: Promise<HeldLock | null> | undefined
-  const ends = followEnds(native, listeners, settle)
+  /** The ids whose release is under way. `close` lets it end them. */
+  const releasing = new Set<string>()
+  const ends = followEnds(native, listeners, settle, watchHolder)
 
   return {
     kind: 'web-locks',
     supports: { queue: true, push: true, expiry: false, list: true, share: true },
 
     acquire: (request, call) =>
-      calls.run(
+      calls.acquire(
+        request,
         async (stop) => {
           listeners.expect(request)
           const answer = await native
@@ -73,13 +86,13 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
           return answer
         },
         call,
-        request.resource,
       ),
 
     renew: ({ resource, id }, call) =>
       calls.run(
         async () => {
-          const [holders = []] = await readAll([resource])
+          const [found = []] = await readAll([resource])
+          const holders = found.filter(({ state }) => state === 'held')
           const lease = holders.find((holder) => holder.id === id)
           if (!lease) return { ok: false, holders }
           push.publish({ changes: [lease] })
@@ -89,21 +102,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         resource,
       ),
 
-    release: (by, call) =>
-      calls.run(
-        async () => {
-          const hold = 'id' in by ? holds.byId.get(by.id) : undefined
-          if ('id' in by) listeners.forget(by.id)
-          try {
-            return await native.gated(by.resource, () => releaseLease(by))
-          } finally {
-            // Also if the row could not be written: a lease lives only while its lock is held.
-            await hold?.letGo()
-          }
-        },
-        call,
-        by.resource,
-      ),
+    release: (by, call) => calls.release(by, releaseWork(by), call),
 
     read: (resources, call) => calls.run(() => readAll(resources), call),
 
@@ -118,7 +117,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
         const found = await rows.openAll(({ resource }) => mayBeListed(resource, query))
         const now = clock.now()
         return pageOf(
-          found.flatMap((row) => shown(liveRecords(row, now))),
+          found.flatMap((row) => shown(shownRecords(row, now))),
           query,
         )
       }, call),
@@ -144,12 +143,28 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   async function close(): Promise<void> {
     const closing = calls.close()
     ends.close()
-    for (const hold of [...holds.byId.values()]) void hold.letGo()
+    for (const [id, hold] of [...holds.byId]) if (!releasing.has(id)) void hold.letGo()
     void waitersLock?.then((lock) => lock?.letGo())
     push.close()
     listeners.clear()
     await closing
     records.close()
+  }
+
+  function releaseWork(by: ReleaseAsk): Work<Released> {
+    return async () => {
+      const id = 'id' in by ? by.id : ''
+      const hold = holds.byId.get(id)
+      listeners.forget(id)
+      releasing.add(id)
+      try {
+        return await native.gated(by.resource, () => releaseLease(by))
+      } finally {
+        releasing.delete(id)
+        // Also if the row could not be written: a lease lives only while its lock is held.
+        await hold?.letGo()
+      }
+    }
   }
 
   /** Under the gate. */
@@ -220,15 +235,33 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
     const opened = await rows.open(by.resource)
     const { row } = opened
     const effects = new Effects()
+    // A lease that has ended holds no lock.
+    const isKept = row.leases.some(({ token, keptUntil }) => 'token' in by && token === by.token && keptUntil)
     const { ended, holders } = release(row, by, clock.now(), effects)
-    const hold = ended && holds.byId.get(ended.id)
-    if (ended && !hold && holders.length > 0) row.isEvicted = true
+    const evicted = isKept ? null : ended
+    const hold = evicted && holds.byId.get(evicted.id)
+    if (evicted && !hold && holders.length > 0) row.isEvicted = true
     await rows.save(opened)
     // First, so that those who follow its end know that it was told. Whoever asks now waits for the gate.
     publish(effects)
     if (hold) await hold.letGo()
-    else if (ended) await holds.evict(by.resource, [ended], holders.length === 0)
+    else if (evicted) await holds.evict(by.resource, [evicted], holders.length === 0)
     return { ended: ended && timeless(ended), holders: shown(holders) }
+  }
+
+  /** Whoever follows the end of the lease gives those who wait their turn. */
+  function watchHolder(lease: NamedLease, isAwaited: () => boolean, signal: AbortSignal): void {
+    const { resource, id } = lease
+    const evict = (isSilent: () => Promise<boolean>) =>
+      native.gated(resource, async () => {
+        const opened = await rows.open(resource, true)
+        if (!opened.living.has(id) || !(await isSilent())) return
+        const isAlone = opened.living.size === 1
+        if (!isAlone) opened.row.isEvicted = true
+        await rows.save(opened)
+        await holds.evict(resource, [lease], isAlone)
+      })
+    frozen.watch({ name: native.ownName(lease), isAwaited, evict }, signal)
   }
 
   /** Gives those who wait their turn, after a lease has ended without a release. */
@@ -263,7 +296,7 @@ export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
   async function readAll(resources: readonly string[]): Promise<LeaseRecord[][]> {
     const found = await rows.openSome(resources)
     const now = clock.now()
-    return found.map((row) => shown(liveRecords(row, now)))
+    return found.map((row) => shown(shownRecords(row, now)))
   }
 
   function publish({ changes, wakes }: Effects): void {
@@ -275,7 +308,7 @@ function shown(leases: readonly LeaseRecord[]): LeaseRecord[] {
   return leases.filter((lease) => !isStranger(lease)).map(timeless)
 }
 
-/** A Web Lock does not expire. */
+/** A Web Lock does not expire. Only what keeps a resource afterwards has a time. */
 function timeless(lease: LeaseRecord): LeaseRecord {
-  return { ...lease, expiresAt: null, remaining: null }
+  return lease.state === 'kept' ? lease : { ...lease, expiresAt: null, remaining: null }
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
-import type { Content } from '../browser/index.ts'
+import type { Content } from '../browser/gated-file.ts'
 import { LeaseTable } from '../lease-table.ts'
 import { decodeRow, encodeRow } from '../stored-lease.ts'
 

@@ -6,6 +6,7 @@ import {
   grab,
   granted,
   idsOf,
+  PATIENT,
   RESERVATION_MS,
   refused,
   whileHeld,
@@ -49,6 +50,60 @@ export const queueCases: readonly Case[] = [
       // A repetition without `wake` keeps the place.
       await waits(first, 0, { wake: undefined as never })
       await waits(second, 1)
+    },
+  },
+  {
+    title: 'keeps the place of a waiter that goes on at another process, when the first process ends',
+    needs: ['queue'],
+    async run({ store, peer, hasPeer, pass }) {
+      if (!hasPeer) return
+      const resource = 'moving'
+      const holder = await grab(peer, resource)
+      await queued(store, resource, 0)
+      const moved = { ...(await queued(store, resource, 1)), store: peer }
+      const later = await queued(peer, resource, 2)
+      await waits(moved, 1)
+      await peer.release({ resource, id: holder.id })
+      // The others of the first process lose their places with the one that misses its turn.
+      await pass(RESERVATION_MS * 1.2)
+      await served(moved)
+      await waits(later, 0)
+      const last = { ...(await queued(store, resource, 1)), store: peer }
+      const behind = await queued(peer, resource, 2)
+      await waits(last, 1)
+      await store.close()
+      await waits(behind, 2)
+      await waits(last, 1)
+    },
+  },
+  {
+    title: 'places requests that are made at once in the order of their calls',
+    needs: ['queue'],
+    async run({ store }) {
+      await grab(store, 'at once')
+      const calls = Array.from({ length: 20 }, () =>
+        store.acquire(asking('at once', { wake: () => {} }), PATIENT),
+      )
+      const places = (await Promise.all(calls)).map((answer) => (answer.granted ? 'granted' : answer.place))
+      checkEqual(places, [...places.keys()], 'the places of the requests, in the order of their calls')
+    },
+  },
+  {
+    title: 'places a request before a release that is called after it',
+    needs: ['queue'],
+    async run(under) {
+      const { store } = under
+      let { id } = await grab(store, 'overtaken')
+      for (let n = 0; n < 10; n++) {
+        const next = asking('overtaken', { wake: () => {} })
+        const [answer] = await Promise.all([
+          store.acquire(next, PATIENT),
+          store.release({ resource: 'overtaken', id }),
+        ])
+        check(!answer.granted, `request ${n} was called before the release, got a grant to ${next.owner}`)
+        granted(await store.acquire(next), next.owner)
+        id = next.id
+      }
     },
   },
   {

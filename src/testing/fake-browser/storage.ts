@@ -49,8 +49,9 @@ export function createStorageArea(options: StorageAreaOptions): StorageArea {
       get: (keys) =>
         call(context, () => {
           const items = all()
-          const wanted = keys ?? Object.keys(items)
-          return Object.fromEntries(wanted.filter((key) => key in items).map((key) => [key, items[key]]))
+          const wanted = typeof keys === 'string' ? [keys] : (keys ?? Object.keys(items))
+          if (!Array.isArray(wanted)) return { ...wanted, ...picked(items, Object.keys(wanted)) }
+          return picked(items, wanted)
         }),
       set(items) {
         // Copied when it is sent, not when it arrives.
@@ -60,13 +61,17 @@ export function createStorageArea(options: StorageAreaOptions): StorageArea {
       },
       remove: (keys) =>
         call(context, () => {
-          const removed = new Set(keys)
+          const removed = new Set(typeof keys === 'string' ? [keys] : keys)
           write(new Map([...stored].filter(([key]) => !removed.has(key))), [...removed])
         }),
       getKeys: () => call(context, () => [...stored.keys()]),
     }),
     items: all,
   }
+}
+
+function picked(items: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.filter((key) => key in items).map((key) => [key, items[key]]))
 }
 
 const bytesOf = (key: string, value: unknown) => key.length + JSON.stringify(value).length

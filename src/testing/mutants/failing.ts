@@ -52,6 +52,40 @@ export const failingMutants = {
       }
     },
   },
+  'close that rejects a release under way': {
+    caughtBy: 'carries out a release that is under way when it is closed',
+    mutate(store) {
+      let isClosed = false
+      return {
+        async release(by) {
+          const released = await store.release(by)
+          if (isClosed) throw new LeaseError('closed', 'the store is closed')
+          return released
+        },
+        close() {
+          isClosed = true
+          return store.close()
+        },
+      }
+    },
+  },
+  'close that leaves what a request is granted': {
+    caughtBy: 'keeps nothing of a request that is under way when it is closed, unless it answers it',
+    mutate(store) {
+      let isClosed = false
+      return {
+        async acquire(ask) {
+          const answer = await store.acquire(ask)
+          if (isClosed) throw new LeaseError('closed', 'the store is closed')
+          return answer
+        },
+        close() {
+          isClosed = true
+          return store.close()
+        },
+      }
+    },
+  },
   'watch that goes on after close': {
     caughtBy: 'tells watchers nothing after close',
     mutate: () => ({ close: async () => {} }),

@@ -47,6 +47,49 @@ export const lookingMutants = {
     caughtBy: 'reads several resources in the order in which they were asked for',
     mutate: (store) => ({ read: (names) => store.read(names.toSorted()) }),
   },
+  'read that hides what is kept': {
+    caughtBy: 'shows a kept resource with its last owner and the time left',
+    mutate: (store) => ({
+      read: async (names) => (await store.read(names)).map((leases) => leases.filter(isHeld)),
+    }),
+  },
+  'list that hides what is kept': {
+    caughtBy: 'shows a kept resource with its last owner and the time left',
+    mutate: (store) => ({
+      async list(query) {
+        const page = await store.list(query)
+        return { ...page, leases: page.leases.filter(isHeld) }
+      },
+    }),
+  },
+  'read that shows what was kept': {
+    caughtBy: 'shows a kept resource no longer after a steal or a forced release, which names it',
+    mutate(store) {
+      const kept = new Map<string, LeaseRecord>()
+      return {
+        async release(by) {
+          const released = await store.release(by)
+          const [[lease] = []] = await store.read([by.resource])
+          if (lease) kept.set(by.resource, lease)
+          return released
+        },
+        read: async (names) =>
+          (await store.read(names)).map((leases, n) => {
+            const lease = kept.get(names[n] ?? '')
+            return lease && leases.length === 0 ? [lease] : leases
+          }),
+      }
+    },
+  },
+  'watch that does not tell what is kept': {
+    caughtBy: 'tells watchers that a resource is kept, and that it is kept no longer',
+    mutate: (store) => ({
+      watch: (on, query) =>
+        store.watch((event) => {
+          if (event.type === 'gap' || event.lease.state !== 'kept') on(event)
+        }, query),
+    }),
+  },
   'watch that ends with its first event': {
     caughtBy: 'tells watchers of every change, whoever made it',
     mutate: (store) => ({
@@ -182,4 +225,8 @@ function delaying(store: LeaseStore, isLate: (event: StoreEvent) => boolean): Pa
       }, query)
     },
   }
+}
+
+function isHeld({ state }: LeaseRecord): boolean {
+  return state === 'held'
 }

@@ -6,6 +6,8 @@ import { type DescribeStoreOptions, describeStore, type StoreHarness } from '../
 import { FakeClock } from '../fake-clock.ts'
 import { mutateStore, storeMistakes } from './index.ts'
 
+const KEEPS_NOTHING = 'keeps nothing of a request that is under way when it is closed, unless it answers it'
+
 interface Planted extends StoreHarness {
   readonly clock: FakeClock
   readonly data: LeaseStore
@@ -58,7 +60,7 @@ describe('a store with a mistake fails:', () => {
 
 function outcomes(plant: (store: LeaseStore) => LeaseStore, only?: string) {
   // A mutant remembers what it did. So it is one store for all, except where another must stay when it is closed.
-  const withPeer = only === 'tells watchers nothing after close'
+  const withPeer = ['tells watchers nothing after close', KEEPS_NOTHING].includes(only ?? '')
   const options: DescribeStoreOptions<Planted> = {
     async create() {
       const clock = new FakeClock(Date.now())
@@ -171,17 +173,33 @@ async function run<H extends StoreHarness>(options: DescribeStoreOptions<H>, onl
 /** Every answer takes as long, as on a busy machine. */
 function slowed(store: LeaseStore, ms: number): LeaseStore {
   const sleep = () => new Promise((resolve) => setTimeout(resolve, ms))
+  const underWay = new Set<Promise<unknown>>()
+  const tracked = <T>(call: () => Promise<T>): Promise<T> => {
+    const answer = call()
+    underWay.add(answer)
+    return answer.finally(() => underWay.delete(answer))
+  }
   return {
     ...store,
-    async acquire(ask, options) {
-      await sleep()
-      const answer = await store.acquire(ask, options)
-      await sleep()
-      return answer
-    },
+    acquire: (ask, options) =>
+      tracked(async () => {
+        await sleep()
+        const answer = await store.acquire(ask, options)
+        await sleep()
+        return answer
+      }),
     async renew(ask, options) {
       await sleep()
       return store.renew(ask, options)
+    },
+    release: (by, options) =>
+      tracked(async () => {
+        await sleep()
+        return store.release(by, options)
+      }),
+    async close() {
+      while (underWay.size > 0) await Promise.allSettled(underWay)
+      await store.close()
     },
   }
 }

@@ -51,6 +51,17 @@ export const queueMutants = {
       },
     }),
   },
+  'waiters for permits that ask one second after each other': {
+    caughtBy: 'has each waiter for a permit ask when its permit expires',
+    mutate: (store) => ({
+      async acquire(ask) {
+        const answer = await store.acquire(ask)
+        if (answer.granted || ask.share === undefined) return answer
+        const soonest = Math.min(...answer.holders.map(({ remaining }) => remaining ?? 0))
+        return { ...answer, retryIn: soonest + (answer.place ?? 0) * 1000 }
+      },
+    }),
+  },
   'place that counts the waiter itself': {
     caughtBy: 'keeps the place of a waiter that asks again',
     mutate: (store) => ({

@@ -8,9 +8,11 @@ interface Story {
   readonly filler: string
 }
 
-const locks = createProjectLocks({ namespace: 'test' })
+const takeOverAfter = Number(new URLSearchParams(location.search).get('takeOverAfter') ?? 30_000)
+const locks = createProjectLocks({ namespace: 'test', takeOverAfter })
 let story: Story = { title: '', filler: '' }
 let autosave: AutoSave<Story>
+let endStall = () => {}
 
 export const scenarios = {
   async open(options: Omit<AutoSaveOptions<Story>, 'read' | 'locks'> = {}) {
@@ -42,6 +44,22 @@ export const scenarios = {
   history: async () => (await autosave.history()).length,
   journals: async () => Object.keys(localStorage).length,
   close: () => autosave.close(),
+
+  /** The next commit opens `current.json`, which nobody else can open then, and stops there. */
+  async stallInCommit() {
+    const { createWritable } = FileSystemFileHandle.prototype
+    const stalled = new Promise<void>((resolve) => {
+      endStall = resolve
+    })
+    FileSystemFileHandle.prototype.createWritable = async function (...args) {
+      const writer = await createWritable.apply(this, args)
+      if (this.name === 'current.json') await stalled
+      return writer
+    }
+  },
+  async continueCommit() {
+    endStall()
+  },
 
   /** Saves without end. `acknowledged` returns the number of the last save. */
   async saveRepeatedly(fillerLength: number) {

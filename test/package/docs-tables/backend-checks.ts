@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { root } from '../../../scripts/run-tool.ts'
+import { REDIS_COMMANDS } from '../../../src/clients/redis-commands.ts'
 import { SETTINGS } from '../../../src/configuration/settings.ts'
 import { limitsOf } from '../../../src/server/channels/limits.ts'
 import { manifest } from '../manifest.ts'
@@ -20,6 +21,16 @@ const PARTS: Readonly<Record<string, readonly [suffix: string, path?: string]>> 
 }
 
 export const BACKEND_CHECKS: readonly TableCheck[] = [
+  {
+    table: 'docs/stores/redis.md#A user with few rights',
+    about: 'the part',
+    isOrdered: true,
+    rows: () =>
+      Object.entries(REDIS_COMMANDS).map(([part, commands]): ExpectedRow => {
+        const rights = commands.map((name) => `+${name.replace('|', '\\|')}`)
+        return [part, PROSE, code(rights.join(' '))]
+      }),
+  },
   {
     table: 'docs/backends.md#Which part works on which backend',
     about: 'the part',

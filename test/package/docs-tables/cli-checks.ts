@@ -65,7 +65,7 @@ export const CLI_CHECKS: readonly TableCheck[] = [
   {
     table: `${PAGE}#Stores`,
     about: 'the store',
-    nameOf: (cell) => Array.from(cell.matchAll(/`([a-z]+):/g), ([, scheme]) => scheme).join(', '),
+    nameOf: (cell) => Array.from(cell.matchAll(/`([a-z+]+):/g), ([, scheme]) => scheme).join(', '),
     rows: () => {
       const schemes = Object.keys(OPEN_BY_SCHEME)
       const opensLike = (one: string, other: string) => OPEN_BY_SCHEME[one] === OPEN_BY_SCHEME[other]

@@ -15,24 +15,34 @@ const PICKED = ['subscribe', 'close']
 /** Tables whose first column lists all names of something. The other columns are prose. */
 export const NAME_CHECKS: readonly TableCheck[] = [
   names('docs/guide.md#The manager 3', 'the call', () => [
-    ...membersOf('src/core/create-leases.ts', 'Leases').map(({ name }) => name),
+    ...membersOf('src/core/leases.ts', 'Leases').map(({ name }) => name),
     ...membersOf('src/core/manager.ts', 'Manager')
       .map(({ name }) => name)
       .filter((name) => PICKED.includes(name)),
   ]),
-  calls('docs/client.md#The calls', 'src/client/document-lock-types.ts#DocumentLock', ['state']),
+  calls('docs/client.md#The calls', 'src/client/document-lock-types.ts#DocumentLock', [
+    'state',
+    'url',
+    'roomId',
+  ]),
   // `snapshot` and `dispose` are other names of `state` and `close`.
   calls('docs/autosave.md#Calls', 'src/autosave/types.ts#AutoSave', ['state', 'snapshot', 'dispose']),
   calls('docs/sync.md#Operations', 'src/sync/sync.ts#Sync', ['isBootstrapped']),
   calls('docs/guide.md#Under load', 'src/core/store.ts#StoreLoad'),
   calls('docs/project-lock.md#The project lock', 'src/project/types.ts#ProjectLockLease'),
   calls('docs/testing.md#Your code', 'src/testing/chaos-store.ts#Faults'),
-  calls('docs/client.md#With React 2', 'src/react/lock-banner.tsx#LockBannerProps', [], 3),
+  calls('docs/client.md#With React 2', 'src/react/document-lock.tsx#CommonProps', ['roomId', 'children'], 3),
+  calls('docs/client.md#With React 3', 'src/react/lock-banner.tsx#LockBannerProps', [], 3),
   names('docs/locks.md#What it does', 'the call or option', () => [
     ...membersOf('src/locks/types.ts', 'LockOptions').map(({ name }) => name),
     ...new Set(membersOf('src/locks/types.ts', 'LockManager').map(({ name }) => name)),
     'close',
   ]),
+  names('docs/client.md#What is typed', 'the status', () =>
+    phases('src/client/draft/draft-types.ts', 'DraftStatus'),
+  ),
+  calls('docs/client.md#What is typed 2', 'src/client/draft/draft-types.ts#DraftState', ['status']),
+  calls('docs/client.md#What is typed 3', 'src/client/draft/draft-types.ts#Draft', ['state', 'subscribe']),
   names('docs/client.md#The state', 'the phase', () =>
     phases('src/client/lock-state.ts', 'DocumentLockPhase'),
   ),

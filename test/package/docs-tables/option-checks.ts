@@ -5,15 +5,19 @@ import { type Member, membersOf, withoutReason } from './declarations.ts'
 export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/autosave.md#Options': ['src/autosave/types.ts#AutoSaveOptions'],
   'docs/client.md#Options': ['src/client/document-lock-types.ts#DocumentLockOptions'],
+  'docs/client.md#What is typed 4': ['src/client/draft/draft-types.ts#DraftOptions'],
   'docs/guide.md#The manager': [
     'src/core/options.ts#LeaseOptions owner ttl heartbeat wait retry',
     'src/core/options.ts#LeasesOptions',
   ],
-  'docs/guide.md#The manager 2': ['src/core/options.ts#LeaseOptions share atLeast lockDelay metadata signal'],
+  'docs/guide.md#The manager 2': [
+    'src/core/options.ts#LeaseOptions mode share atLeast lockDelay metadata signal',
+  ],
   'docs/once.md#Behind a queue 2': [
     'src/once/task-handler.ts#TaskHandlerOptions',
     'src/once/run.ts#RunOptions ttl heartbeat callTimeout maxAttempts',
   ],
+  'docs/once.md#One result for everybody who asks': ['src/once/result.ts#ResultOptions'],
   'docs/once.md#Options': ['src/once/once.ts#OnceOptions'],
   'docs/once.md#Options 2': ['src/once/run.ts#RunOptions'],
   'docs/project-lock.md#Options': ['src/project/project-locks.ts#ProjectLocksOptions'],

@@ -4,6 +4,7 @@ const ADVICE = 'advice for people'
 
 /** Tables that no list in the code can be compared with, and why. `words.test.ts` checks the names in their cells. */
 export const PROSE_TABLES: Readonly<Record<string, string>> = {
+  'docs/which-one.md#Which one do I need?': ADVICE,
   'README.md#Read on': 'links to pages, which `links.test.ts` follows',
   'docs/benchmarks.md#Long queues': MEASURED,
   'docs/benchmarks.md#Long queues 2': MEASURED,
@@ -30,6 +31,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/once.md#Behind a queue': 'the answers of a handler, which `src/once/task-handler.test.ts` asks for',
   'docs/once.md#Stores 3': 'the options of several stores in one table, by their role',
   'docs/operations.md#Probes': BEHAVIOUR,
+  'docs/operations.md#Probes 2': BEHAVIOUR,
   'docs/operations.md#Back up and restore': ADVICE,
   'docs/operations.md#Alerts': ADVICE,
   'docs/operations.md#Runbook': ADVICE,

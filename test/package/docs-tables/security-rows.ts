@@ -85,7 +85,7 @@ export const THREATS: readonly SecurityRow[] = [
   {
     name: 'a socket is opened at an address with a password, which no `Request` takes',
     promise: '404',
-    tests: '`test/server/sockets.test.ts`',
+    tests: '`test/server/server.test.ts`',
   },
   {
     name: 'a socket reads the channel of another user',

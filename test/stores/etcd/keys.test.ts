@@ -35,6 +35,14 @@ describe('the keys of a store', () => {
     expect(await client.getAll().prefix(`${prefix}own/`).count()).toBe(0)
   })
 
+  it.each(['a/l/', 'a/e/b/', 'a/k/', 'a/q/', 'a/s/'])(
+    'may not be among those of another store: the prefix %s is refused',
+    (within) => {
+      expect(() => etcdStore(client, { prefix: within })).toThrow('expected one without /l/')
+      expect(() => etcdStore(client.namespace(within))).toThrow('expected one without /l/')
+    },
+  )
+
   it('leave nothing behind when the store is closed: neither keys nor etcd leases', async () => {
     const closing = etcdStore(client.namespace(prefix), { prefix: 'closing/' })
     const { id } = await grab(closing, 'gone', { lockDelay: 5000, atLeast: 1 })

@@ -58,7 +58,7 @@ export async function onEtcd(url: string): Promise<GuardedDocument> {
   const store = etcdStore(client)
   return {
     store,
-    announce: (lease) => guard.check(lease),
+    announce: (lease) => guard.announce(lease),
     save: (lease, text) => guard.set(lease, text),
     read: () => client.get(KEY).string(),
     async [Symbol.asyncDispose]() {
@@ -89,7 +89,7 @@ function onRedis(
   const store = redisStore(client, { prefix })
   return {
     store,
-    announce: (lease) => guard.check(lease),
+    announce: (lease) => guard.announce(lease),
     save: (lease, text) => guard.set(lease, text),
     read: () => get(key),
     async [Symbol.asyncDispose]() {
@@ -142,10 +142,25 @@ export function onPg(url: string): Promise<GuardedDocument> {
       }
     }
     return {
-      announce: (lease) => postgresGuard(pool).check(lease),
+      announce: (lease) => transact((client) => postgresGuard(client).check(lease)),
       save: (lease, text) =>
         transact(async (client) => {
           await postgresGuard(client).check(lease)
+          await client.query('UPDATE document SET body = $1 WHERE key = $2', [text, KEY])
+        }),
+      [Symbol.asyncDispose]: () => pool.end(),
+    }
+  })
+}
+
+export function onPgWrite(url: string): Promise<GuardedDocument> {
+  return onPostgres(url, (schema) => {
+    const pool = new pg.Pool({ connectionString: url, options: `-c search_path=${schema}` })
+    const guard = postgresGuard(pool)
+    return {
+      announce: (lease) => guard.write(lease, () => {}),
+      save: (lease, text) =>
+        guard.write(lease, async (client) => {
           await client.query('UPDATE document SET body = $1 WHERE key = $2', [text, KEY])
         }),
       [Symbol.asyncDispose]: () => pool.end(),
@@ -157,13 +172,28 @@ export function onPostgresJs(url: string): Promise<GuardedDocument> {
   return onPostgres(url, (schema) => {
     const sql = postgres(url, { connection: { search_path: schema }, onnotice: () => {} })
     return {
-      announce: (lease) => postgresGuard(sql).check(lease),
+      announce: (lease) => postgresGuard(sql).write(lease, () => {}),
       save: async (lease, text) => {
         await sql.begin(async (transaction) => {
           await postgresGuard(transaction).check(lease)
           await transaction`UPDATE document SET body = ${text} WHERE key = ${KEY}`
         })
       },
+      [Symbol.asyncDispose]: () => sql.end(),
+    }
+  })
+}
+
+export function onPostgresJsWrite(url: string): Promise<GuardedDocument> {
+  return onPostgres(url, (schema) => {
+    const sql = postgres(url, { connection: { search_path: schema }, onnotice: () => {} })
+    const guard = postgresGuard(sql)
+    return {
+      announce: (lease) => guard.write(sql, lease, () => {}),
+      save: (lease, text) =>
+        guard.write(sql, lease, async (transaction) => {
+          await transaction`UPDATE document SET body = ${text} WHERE key = ${KEY}`
+        }),
       [Symbol.asyncDispose]: () => sql.end(),
     }
   })
@@ -196,7 +226,7 @@ export async function onMysql(url: string): Promise<GuardedDocument> {
   const store = mysqlStore(pool)
   return {
     store,
-    announce: (lease) => mysqlGuard(pool).check(lease),
+    announce: (lease) => mysqlGuard(pool).write(lease, () => {}),
     async save(lease, text) {
       const connection = await pool.getConnection()
       try {
@@ -248,7 +278,7 @@ async function onSqlite(open: (db: DatabaseSync) => Pick<GuardedDocument, 'annou
 
 export function onSqliteTransaction(): Promise<GuardedDocument> {
   return onSqlite((db) => ({
-    announce: async (lease) => sqliteGuard(db).check(lease),
+    announce: async (lease) => sqliteGuard(db).write(lease, () => {}),
     async save(lease, text) {
       db.exec('BEGIN IMMEDIATE')
       try {

@@ -62,7 +62,10 @@ describe.each(Object.entries(clients))('%s', (name, open) => {
     const table = `${place()}_guard`
     await bed.admin.query(guardTable({ table }))
     const guard = postgresGuard(client, { table })
-    await guard.check({ resource: 'r', token: 2, id: 'b' })
-    await expect(guard.check({ resource: 'r', token: 1, id: 'a' })).rejects.toThrow('with token 2')
+    await guard.write({ resource: 'r', token: 2, id: 'b' }, async (transaction) => {
+      await postgresGuard(transaction, { table }).check({ resource: 'r', token: 2, id: 'b' })
+    })
+    const stale = guard.write({ resource: 'r', token: 1, id: 'a' }, () => {})
+    await expect(stale).rejects.toThrow('with token 2')
   })
 })

@@ -73,9 +73,10 @@ describe('a release that overtakes its acquire request', () => {
     const aborted = store.acquire(ask, { signal: caller.signal }).catch((error) => error.code)
     caller.abort()
     expect(await aborted).toBe('aborted')
-    // The request still waits in the pool. The release takes the store's own connection.
-    await store.release({ resource: 'r', id: ask.id })
+    // The request still waits in the pool. The release takes the store's own connection, and ends after the request.
+    const released = store.release({ resource: 'r', id: ask.id })
     freePool()
+    await released
     await expect.poll(() => store.load?.inFlight).toBe(0)
     await expect.poll(() => store.read(['r'])).toEqual([[]])
     await holder.release()

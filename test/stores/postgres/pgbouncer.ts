@@ -17,8 +17,14 @@ const TOOL: Tool<string> = {
   find: async () => executable('pgbouncer', ['/usr/sbin']),
 }
 
-/** PgBouncer in transaction mode: each statement of a client runs on any connection that is free. */
-export async function startPgbouncer(serverUrl: string): Promise<Pooler> {
+/**
+ * PgBouncer. `transaction`: each statement of a client runs on any connection that is free. `session`: a client keeps
+ * its connection.
+ */
+export async function startPgbouncer(
+  serverUrl: string,
+  mode: 'transaction' | 'session' = 'transaction',
+): Promise<Pooler> {
   const [program = ''] = await obtain([TOOL])
   const kept = await KeptProcess.prepare('pgbouncer')
   try {
@@ -35,8 +41,8 @@ listen_addr = 127.0.0.1
 listen_port = ${listenPort}
 unix_socket_dir =
 auth_type = any
-pool_mode = transaction
-default_pool_size = 4
+pool_mode = ${mode}
+default_pool_size = ${mode === 'session' ? 50 : 4}
 ${process.getuid?.() === 0 ? 'user = nobody' : ''}
 `,
     )

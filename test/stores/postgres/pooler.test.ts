@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createLeases, type LeaseStore } from '../../../src/core/index.ts'
-import type { PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
+import { createLeases, type LeaseEvent, type LeaseStore } from '../../../src/core/index.ts'
+import type { PostgresClient, PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
 import { eventually } from '../../eventually.ts'
 import { HANG_MS } from '../../hang-limit.ts'
-import { grab } from '../asking.ts'
+import { asking, grab } from '../asking.ts'
 import { type Bed, makeBed } from './bed.ts'
 import { type Pooler, startPgbouncer } from './pgbouncer.ts'
 
@@ -56,6 +56,23 @@ describe('behind PgBouncer in transaction mode', () => {
     )
   })
 
+  it('a manager says once that its waiters poll, and why', async () => {
+    const errors: string[] = []
+    const onEvent = (event: LeaseEvent) => {
+      if (event.type === 'error') errors.push(`${event.operation}: ${event.error.message}`)
+    }
+    const leases = createLeases(pooled(), { wait: HANG_MS, onEvent })
+    const held = [await leases.acquire('a'), await leases.acquire('b')]
+    const waiting = ['a', 'a', 'b'].map((name) => leases.withLease(name, async () => {}))
+    await expect
+      .poll(() => errors)
+      .toEqual([expect.stringMatching(/^watch: .*a pooler shares the connection/)])
+    for (const lease of held) await lease.release()
+    await Promise.all(waiting)
+    expect(errors).toHaveLength(1)
+    await leases.close()
+  })
+
   it('no answer reaches the wrong caller while many calls share few connections', async () => {
     const stores = [pooled(), pooled()]
     const names = Array.from({ length: 40 }, (_, n) => `r${n}`)
@@ -96,6 +113,40 @@ describe('behind PgBouncer in transaction mode', () => {
     await (await waiting).release()
     await leases.close()
     await Promise.all([sql.end(), direct.end()])
+  })
+})
+
+describe('behind PgBouncer in session mode', () => {
+  let session: Pooler
+  beforeAll(async () => {
+    session = await startPgbouncer(url, 'session')
+  })
+  afterAll(() => session[Symbol.asyncDispose]())
+
+  /** The pooler invents the key of each connection. Half of the invented pids are too high for an integer. */
+  const STARTS = 8
+
+  it.each<[string, () => PostgresClient & { end(): Promise<void> }]>([
+    ['postgres', () => postgres(session.url, { max: 1, onnotice: () => {} })],
+    ['pg', () => new pg.Pool({ connectionString: session.url, max: 1 })],
+  ])('no waiter polls at any of several starts of %s', async (_, connect) => {
+    await grab(bed.store(), 'r')
+    for (let n = 0; n < STARTS; n++) {
+      const client = connect()
+      const store = bed.storeOn(client)
+      const ask = asking('r', { wake: () => {} })
+      // A waiter that polls has no pid.
+      await eventually(async () => {
+        expect(await store.acquire(ask)).toMatchObject({ granted: false })
+        const { rows } = await bed.admin.query(
+          `select query from ${bed.table}_waiters w join pg_stat_activity using (pid) where w.id = $1`,
+          [ask.id],
+        )
+        expect(rows).toHaveLength(1)
+      })
+      await store.close()
+      await client.end()
+    }
   })
 })
 

@@ -25,6 +25,9 @@ export function pushOnFakeServer() {
     watches: 0,
     channels: [] as string[],
     keepsAlive: false,
+    /** As the driver reports it. */
+    pid: 7,
+    probedPids: [] as (number | null)[],
   }
   let hooks: ListenerHooks | undefined
   let deliver = () => {}
@@ -32,12 +35,13 @@ export function pushOnFakeServer() {
     if (server.away) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   }
   const queries: Partial<Queries> = {
-    async probe(channel, payload) {
+    async probe(channel, payload, pid) {
       answer()
       server.probes++
+      server.probedPids.push(pid)
       deliver = () => hooks?.notified(channel, payload)
       if (server.delivers) deliver()
-      return 5
+      return pid === null ? null : 5
     },
     async register(leases) {
       answer()
@@ -64,7 +68,7 @@ export function pushOnFakeServer() {
       server.open++
       hooks = given
       return {
-        pid: 7,
+        pid: server.pid,
         listen: async (channel) => void server.channels.push(channel),
         unlisten: async (channel) => void server.channels.splice(server.channels.indexOf(channel), 1),
         keepAlive: (wanted) => {

@@ -12,10 +12,10 @@ import {
   Effects,
   expire,
   type LeaseRow,
-  liveRecords,
   newRow,
   release,
   renew,
+  shownRecords,
   waitingIn,
 } from '../../../src/stores/lease-row.ts'
 import { migratePostgres } from '../../../src/stores/postgres/index.ts'
@@ -147,7 +147,7 @@ class Model {
   #row: LeaseRow | undefined
 
   live(): unknown {
-    return this.#row ? liveRecords(this.#row, this.now) : []
+    return this.#row ? shownRecords(this.#row, this.now) : []
   }
 
   reserved(): Set<string> {

@@ -46,6 +46,26 @@ export class TestCluster implements AsyncDisposable {
     return client
   }
 
+  /** Moves the slot of a key, with all that is in it, to the next node, while the cluster works. */
+  async moveSlotOf(key: string): Promise<void> {
+    const nodes = this.ports.map((_, index) => this.node(index))
+    const ids = await Promise.all(nodes.map((node) => node.call('CLUSTER', 'MYID').then(String)))
+    const slot = Number(await nodes[0]?.call('CLUSTER', 'KEYSLOT', key))
+    const from = Math.floor(slot / Math.ceil(SLOTS / nodes.length))
+    const to = (from + 1) % nodes.length
+    const [source, target] = [nodes[from], nodes[to]]
+    await target?.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from] ?? '')
+    await source?.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to] ?? '')
+    for (;;) {
+      const keys = (await source?.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
+      if (keys.length === 0) break
+      await source?.call('MIGRATE', '127.0.0.1', this.ports[to] ?? 0, '', 0, 5000, 'KEYS', ...keys)
+    }
+    for (const node of [target, source, ...nodes])
+      await node?.call('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to] ?? '')
+    for (const node of nodes) node.disconnect()
+  }
+
   async #join(): Promise<void> {
     const nodes = this.ports.map((_, index) => this.node(index))
     const share = Math.ceil(SLOTS / nodes.length)

@@ -11,10 +11,10 @@ import {
   Effects,
   expire,
   type LeaseRow,
-  liveRecords,
   newRow,
   release,
   renew,
+  shownRecords,
   waitingIn,
 } from '../../../src/stores/lease-row.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
@@ -91,8 +91,10 @@ it.each(Object.entries(cases))('Redis does the same as the model %s', async (_, 
           const isNew = (id: string) => !expected.alreadyCalled?.includes(id)
           const newlyCalled = (some: Outcome) => ({ ...some, woken: some.woken.filter(isNew) })
           expect(newlyCalled(outcome)).toEqual(newlyCalled(expected.outcome))
-          // The model calls the first one without a reservation, Redis rather one of another process.
-          if (expected.standbyIn !== undefined) expect(standby?.[1]).toBe(expected.standbyIn)
+          // The model tells the first one without a reservation, Redis also one of another process. Redis does not read
+          // all leases for that, so it may tell a time that is too early.
+          const { standbyIn } = expected
+          if (standbyIn !== undefined) expect(standby?.[1]).toBeLessThanOrEqual(standbyIn)
           if (standby) expect(model.unreserved).toContain(standby[0])
         }
         expect(await script.state()).toEqual(model.state(clock.now()))
@@ -147,7 +149,7 @@ class Model {
 
   state(now: number) {
     const waiting = waitingIn([...this.#row.queue.values()], 10)
-    return { holders: liveRecords(structuredClone(this.#row), now), waiting }
+    return { holders: shownRecords(structuredClone(this.#row), now), waiting }
   }
 
   /** As `do`, for a sweep that does not come to the row. */
@@ -160,16 +162,21 @@ class Model {
   do(action: Action, now: number): Expected {
     const effects = new Effects()
     const reservedBefore = [...this.#row.reserved.keys()]
+    // Their holders were told before.
+    const kept = this.#row.leases.filter(({ keptUntil }) => keptUntil !== undefined).map(({ token }) => token)
     const answer = this.#answer(action, now, effects)
     this.tokens.push(...(this.#row.token > (this.tokens.at(-1) ?? 0) ? [this.#row.token] : []))
     const { changes, wakes } = effects
     const called = [...wakes].filter(([, inMs]) => inMs === 0).map(([id]) => id)
-    const ended = changes.filter(({ state }) => state !== 'held' && action.type !== 'release')
+    const ended = changes.filter(
+      ({ state, token }) => !['held', 'kept'].includes(state) && !kept.includes(token),
+    )
+    const lost = new Set(ended.map(({ token, id }) => `${token} ${id}`))
     return {
       outcome: {
         answer,
         changes,
-        lost: ended.map(({ token, id }) => `${token} ${id}`),
+        lost: action.type === 'release' ? [] : [...lost],
         woken: called.sort(),
       },
       alreadyCalled: reservedBefore.filter((id) => this.#row.queue.has(id)),
@@ -249,17 +256,20 @@ class Script implements AsyncDisposable {
     )?.map(([, found]) => found as string[]) ?? [[]]
     const changes: LeaseRecord[] = []
     const lost: string[] = []
-    const wakes: [string, number][] = []
+    // A call may settle the row twice, and Redis sends both messages. The last one to a waiter counts.
+    const wakes = new Map<string, number>()
     for (const message of published) {
-      const [, verb, number, id = ''] = /^(wake|lost) (\d+) (\S+)$/.exec(message) ?? []
-      if (verb === 'wake') wakes.push([decodeURIComponent(id), Number(number)])
-      else if (verb === 'lost') lost.push(`${number} ${decodeURIComponent(id)}`)
+      const [, verb, number, text = ''] = /^(wake|lost) (\d+) (\S+)$/.exec(message) ?? []
+      const id = decodeURIComponent(text)
+      if (verb === 'wake') {
+        wakes.delete(id)
+        wakes.set(id, Number(number))
+      } else if (verb === 'lost') lost.push(`${number} ${id}`)
       else changes.push(unpackChange(message))
     }
-    const woken = wakes.filter(([, inMs]) => inMs === 0).map(([id]) => id)
-    // A release settles the row twice. The second time may be the turn of one that was on standby.
-    const standby = wakes.findLast(([id, inMs]) => inMs > 0 && !woken.includes(id))
-    return { answer, changes, lost, woken: [...new Set(woken)].sort(), ...(standby && { standby }) }
+    const woken = [...wakes].filter(([, inMs]) => inMs === 0).map(([id]) => id)
+    const standby = [...wakes].findLast(([, inMs]) => inMs > 0)
+    return { answer, changes, lost, woken: woken.sort(), ...(standby && { standby }) }
   }
 
   async #call(action: Action): Promise<unknown> {

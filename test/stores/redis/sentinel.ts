@@ -60,6 +60,14 @@ export class SentinelGroup implements AsyncDisposable {
     return new SentinelGroup(sentinel.port, primary, processes)
   }
 
+  /** Resolves when the replica has all that was written until now. */
+  async waitForReplica(): Promise<void> {
+    await using primary = nodeAt(this.#primary.port)
+    // `WAIT` counts the writes of its own connection.
+    await primary.redis.set('waited', '')
+    expect(await primary.redis.wait(1, HANG_MS)).toBe(1)
+  }
+
   /** From now on the replica receives no more writes. */
   async stopReplication(): Promise<void> {
     await using primary = nodeAt(this.#primary.port)

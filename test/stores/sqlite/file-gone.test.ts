@@ -28,13 +28,12 @@ it.each([
   await expect(store.acquire({ ...ask, resource: 'free' })).rejects.toMatchObject(GONE)
   await expect(store.renew({ resource: 'held', id: 'id', ttl: 60_000 })).rejects.toMatchObject(GONE)
   await expect(documents.save('draft', { token: 1, holder: 'id' }, 'text')).rejects.toMatchObject(GONE)
-  const ready = await fetch(`${url}/readyz`)
-  expect([ready.status, await ready.json()]).toEqual([
-    503,
-    expect.objectContaining({
-      failed: { leases: 'store-failed', documents: 'store-failed', audit: 'store-failed' },
-    }),
-  ])
+  const readyz = async () => {
+    const ready = await fetch(`${url}/readyz`)
+    return [ready.status, await ready.json()]
+  }
+  const failed = { leases: 'store-failed', documents: 'store-failed', audit: 'store-failed' }
+  await expect.poll(readyz).toEqual([503, expect.objectContaining({ failed })])
   const lock = await fetch(`${url}/api/documents/other/lock`, { method: 'POST' })
   expect(lock.status).toBe(500)
 })

@@ -48,7 +48,7 @@ describe('a long queue in SQLite', () => {
     await clock.advance(500)
     await store.release({ resource: 'r', id })
     await clock.advance(20)
-    expect(wakes).toEqual([990])
+    expect(wakes.at(-1)).toBe(990)
   })
 
   it('is upgraded from the column that contained it', async () => {

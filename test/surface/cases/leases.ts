@@ -35,8 +35,13 @@ async function withDefaults(store: LeaseStore): Promise<void> {
   assert.equal((await leases.inspect(name('a')))?.token, lease.token)
   assert.equal((await leases.holders(name('a'))).length, 1)
   assert.equal(await leases.tryAcquire(name('a')), null)
-  const listed = await leases.list()
-  assert(listed.some(({ resource }) => resource === name('a')))
+  const tried = await leases.tryWithLease(name('a'), () => 'never')
+  assert(!tried.ran && tried.holder?.token === lease.token)
+  const lost: LeaseError[] = []
+  lease.onLost((error) => lost.push(error))()
+  assert((await leases.list()).leases.length > 0)
+  const listed = await leases.list({ prefix: name('') })
+  assert(listed.leases.some(({ resource }) => resource === name('a')))
   await lease.release()
   assert(!lease.held)
 
@@ -79,9 +84,24 @@ async function withEveryOption(store: LeaseStore): Promise<void> {
   assert.equal(await leases.lead(name('e'), () => 'led', all), 'led')
   const found = await leases.list({ prefix: name(''), limit: 1 })
   assert.deepEqual(
-    found.map(({ resource }) => resource),
+    found.leases.map(({ resource }) => resource),
     [name('a')],
   )
+  const rest = await leases.list({ prefix: name(''), limit: 1, after: found.next })
+  assert.deepEqual(
+    rest.leases.map(({ resource }) => resource),
+    [name('a')],
+  )
+  await using reader = await leases.acquire(name('f'), { mode: 'shared' })
+  assert.equal(reader.share, Infinity)
+  const readers = { mode: 'shared' } as const
+  await using another = await leases.tryAcquire(name('f'), readers)
+  assert.equal(another?.share, Infinity)
+  assert.equal((await leases.tryWithLease(name('f'), () => 'read', readers)).ran, true)
+  assert.equal(await leases.lead(name('f'), () => 'led', readers), 'led')
+  const group = await leases.withLease([name('g'), name('h')], ({ leases }) => leases.length, { wait: '1s' })
+  assert.equal(group, 2)
+  assert.deepEqual(await leases.tryWithLease(name('g'), () => 'result', all), { ran: true, result: 'result' })
   stop()
   assert(events.some(({ type }) => type === 'acquired'))
 }

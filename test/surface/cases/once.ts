@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { LeaseError, systemClock } from 'holdfast'
-import { createOnce, createTaskHandler, type JobFields, type JobStore } from 'holdfast/once'
+import {
+  createOnce,
+  createTaskHandler,
+  idOf,
+  type JobFields,
+  type JobStore,
+  type ResultOptions,
+} from 'holdfast/once'
 import { unique } from './backend.ts'
 
 /** Other names for everything, as a table or collection of your own may have. */
 export const FIELDS: JobFields = {
   ...{ status: 'state', result: 'outcome', error: 'problem', attempts: 'tries' },
   ...{ lockOwner: 'owner', lockExpiresAt: 'expires', lockHeartbeatAt: 'beat', lockToken: 'fence' },
+  ...{ fingerprint: 'print', keptUntil: 'kept' },
 }
 
 export const STATUSES = { pending: 'NEW', ready: 'DONE', failed: 'BROKEN', alsoFinal: ['CANCELLED'] }
@@ -15,6 +23,7 @@ export const STATUSES = { pending: 'NEW', ready: 'DONE', failed: 'BROKEN', alsoF
 export async function onceCase(jobs: JobStore, renamed: JobStore): Promise<void> {
   await runsOnce(jobs)
   await runsWithOptions(renamed)
+  for (const each of [jobs, renamed]) await givesOneResult(each)
   await answersTasks(jobs)
   await locksAlone(jobs)
 }
@@ -22,12 +31,13 @@ export async function onceCase(jobs: JobStore, renamed: JobStore): Promise<void>
 async function runsOnce(jobs: JobStore): Promise<void> {
   const id = `${unique}-once`
   await using once = createOnce(jobs)
-  await jobs.add(id)
+  await once.add(id)
   const waiting = once.wait(id)
   assert.deepEqual(await once.run(id, ({ attempt }) => ({ attempt })), { ran: true, result: { attempt: 1 } })
   assert.deepEqual((await waiting).result, { attempt: 1 })
   const again = await once.run(id, () => 'never')
-  assert.equal(again.ran, false)
+  assert(!again.ran)
+  assert.deepEqual(again.job?.result, { attempt: 1 })
   assert.equal((await once.read(id))?.status, 'READY')
   await once.close()
 }
@@ -38,12 +48,34 @@ async function runsWithOptions(jobs: JobStore): Promise<void> {
   await using once = createOnce(jobs, {
     ...{ worker: 'surface', onEvent: () => {}, callTimeout: '30s', onWarning: () => {}, clock: systemClock },
   })
-  await jobs.add(id)
   const run = await once.run(id, ({ token }) => token, {
-    ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3, signal },
+    ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3, signal, add: true },
   })
   assert(run.ran)
   assert.equal((await once.wait(id, { timeout: '1m', signal })).status, 'DONE')
+}
+
+async function givesOneResult(jobs: JobStore): Promise<void> {
+  const payload = { number: 42, note: 'ü' }
+  const id = await idOf(payload, { prefix: `${unique}-`, fields: ['number'] })
+  const { signal } = new AbortController()
+  const options: ResultOptions = {
+    ...{ payload, keep: '1h', wait: '30s', failures: 'keep', ttl: '5m', heartbeat: '90s' },
+    ...{ callTimeout: '30s', maxAttempts: 3, signal },
+  }
+  await using once = createOnce(jobs)
+  let runs = 0
+  const work = () => ({ run: ++runs })
+  assert.deepEqual(await once.result(id, work, options), { ran: true, result: { run: 1 } })
+  assert.deepEqual(await once.result(id, work, { payload }), { ran: false, result: { run: 1 } })
+  await assert.rejects(once.result(id, work, { payload: 1 }), { code: 'payload-mismatch' })
+  assert.deepEqual(await once.result(`${unique}-${await idOf(payload)}`, () => 1), { ran: true, result: 1 })
+  assert(Number.isInteger(await once.sweep()))
+  assert(jobs.sweep === undefined || Number.isInteger(await jobs.sweep(10)))
+  const create = { fingerprint: 'any', keepMs: 60_000 }
+  const grant = await jobs.acquire(`${id}-alone`, 'run-4', 60_000, { create })
+  assert(grant.acquired)
+  assert(await jobs.finish(`${id}-alone`, { owner: 'run-4', token: grant.token }, { result: 1 }, 60_000))
 }
 
 async function answersTasks(jobs: JobStore): Promise<void> {

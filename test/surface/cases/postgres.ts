@@ -13,14 +13,15 @@ import {
   postgresAudit,
   postgresBus,
   postgresDocuments,
+  postgresParts,
   postgresSecrets,
 } from 'holdfast/server'
 import { type Backend, unique } from './backend.ts'
-import { guardCase } from './guard.ts'
+import { checkRefusedCase, guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
 import { locksCase } from './locks.ts'
 import { FIELDS, onceCase, STATUSES } from './once.ts'
-import { auditCase, busCase, documentsCase, secretsCase } from './server-parts.ts'
+import { auditCase, busCase, documentsCase, partsCase, secretsCase } from './server-parts.ts'
 import { storeCase } from './store.ts'
 
 /** The search path of the client begins with an empty schema. */
@@ -44,8 +45,18 @@ export function postgresCases(
     async guard() {
       await run(guardTable())
       await run(guardTable({ table: 'other_guard' }))
-      await guardCase(postgresGuard(client))
-      await guardCase(postgresGuard(client, { table: 'other_guard' }))
+      for (const options of [undefined, { table: 'other_guard' }]) {
+        const guard = postgresGuard(client, options)
+        await guardCase((lease) => guard.write(lease, () => {}))
+        await guardCase(
+          (lease) =>
+            guard.write(client, lease, (transaction) =>
+              postgresGuard(transaction as PostgresQueryClient, options).check(lease),
+            ),
+          'checked',
+        )
+        await checkRefusedCase(guard.check)
+      }
       await run('create table document (key text, fence bigint, fence_id text)')
       await run("insert into document values ('42', 33, 'lease-33')")
       await run(`update document set fence = 34 where ${fenceAllows('34', "'lease-34'")}`)
@@ -65,6 +76,8 @@ export function postgresCases(
       await secretsCase(postgresSecrets(client))
       await secretsCase(postgresSecrets(client, { table: 'other_secrets' }))
       await busCase(() => postgresBus(client))
+      await partsCase(postgresParts(client))
+      await partsCase(postgresParts(client, { schema: unique, table: 'other_parts', listen: client }))
       await busCase(() => postgresBus(client, { channel: 'other_bus', listen: client }))
     },
     async once() {

@@ -1,13 +1,13 @@
 import { type RedisScriptClient, redisGuard } from 'holdfast/guard'
 import { redisJobs } from 'holdfast/once'
 import { type RedisClient, redisStore } from 'holdfast/redis'
-import { redisAudit, redisBus, redisDocuments, redisSecrets } from 'holdfast/server'
+import { redisAudit, redisBus, redisDocuments, redisParts, redisSecrets } from 'holdfast/server'
 import { type Backend, unique } from './backend.ts'
 import { guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
 import { locksCase } from './locks.ts'
 import { FIELDS, onceCase, STATUSES } from './once.ts'
-import { auditCase, busCase, documentsCase, secretsCase } from './server-parts.ts'
+import { auditCase, busCase, documentsCase, partsCase, secretsCase } from './server-parts.ts'
 import { storeCase } from './store.ts'
 
 export function redisCases(client: RedisClient & RedisScriptClient): Backend['cases'] {
@@ -17,7 +17,8 @@ export function redisCases(client: RedisClient & RedisScriptClient): Backend['ca
     store: () => storeCase(() => redisStore(client, { prefix: unique, listen: client, maxInFlight: 10 })),
     async guard() {
       const guard = redisGuard(client, `${unique}:document`)
-      await guardCase(guard)
+      await guardCase(guard.announce)
+      await guardCase(redisGuard(client, `${unique}:other`).check)
       const lease = { resource: `${unique}:guarded`, token: 35, id: 'lease-35' }
       await guard.set(lease, 'saved')
       await guard.set(lease, 'saved', { px: '1m' })
@@ -30,6 +31,8 @@ export function redisCases(client: RedisClient & RedisScriptClient): Backend['ca
       await secretsCase(redisSecrets(client))
       await secretsCase(redisSecrets(client, { prefix: `${unique}:parts` }))
       await busCase(() => redisBus(client))
+      await partsCase(redisParts(client))
+      await partsCase(redisParts(client, { prefix: `${unique}:all` }))
       await busCase(() => redisBus(client, { channel: `${unique}:bus` }))
     },
     once: () =>

@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict'
-import type { AuditLog, Bus, DocumentStore, SecretStore } from 'holdfast/server'
+import { randomUUID } from 'node:crypto'
+import {
+  type AuditLog,
+  type Bus,
+  createLockServer,
+  type DocumentStore,
+  type SecretStore,
+  type ServerParts,
+} from 'holdfast/server'
 import { unique } from './backend.ts'
 
 export async function documentsCase(documents: DocumentStore): Promise<void> {
-  const room = `${unique}-room`
+  const room = `${unique}-room-${randomUUID()}`
   const grant = { token: 1, holder: 'surface' }
   assert.equal(await documents.fence(room, grant), true)
   const first = await documents.save(room, grant, { text: 'hello' })
   assert(first.saved)
-  const second = await documents.save(room, grant, { text: 'hello again' }, first.revision)
+  const second = await documents.save(room, grant, { text: 'hello again' }, first.revision, 2)
   assert(second.saved)
+  assert.deepEqual(await documents.save(room, grant, 'late', undefined, 1), { saved: false, sequence: 2 })
   assert.deepEqual((await documents.read(room))?.content, { text: 'hello again' })
   await documents.check?.()
   await documents.sweep?.()
@@ -44,4 +53,16 @@ export async function busCase(open: () => Bus & AsyncDisposable): Promise<void> 
   await received
   await bus.check?.()
   await bus.close()
+}
+
+/** One call gives all that a server keeps. */
+export async function partsCase(
+  parts: Omit<ServerParts, 'bus'> & Partial<Pick<ServerParts, 'bus'>>,
+): Promise<void> {
+  const server = await createLockServer({ ...parts, log: () => {} })
+  assert.equal((await server.fetch(new Request('http://localhost/readyz'))).status, 200)
+  await server.close()
+  await documentsCase(parts.documents)
+  await parts.close()
+  await parts[Symbol.asyncDispose]()
 }

@@ -42,11 +42,12 @@ async function servesWithEveryOption(): Promise<void> {
   await using store = memoryStore()
   await using bus = memoryBus()
   const [documents, audit] = [memoryDocuments(), memoryAudit()]
-  assert.deepEqual(await checkDependencies({ store, documents, audit, bus }), [])
+  const secrets = { keep: async (_: string, secret: string) => secret, check: async () => {} }
+  assert.deepEqual(await checkDependencies({ store, documents, audit, bus, secrets }), [])
   assert.deepEqual(await checkDependencies({ store, documents }, systemClock), [])
   await using locks = await createLockServer({
     ...{ store, documents, audit, bus, settings: { acceptTelemetry: true, channelKey: 'surface' } },
-    secrets: { keep: async (_, secret) => secret },
+    secrets,
     identify: () => ({ id: 'ada', name: 'Ada', role: 'admin' }),
     clientOf: () => 'client',
     authorize: () => true,

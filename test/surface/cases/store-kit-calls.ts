@@ -68,15 +68,20 @@ async function endsCalls(): Promise<void> {
 async function sendsRequests(): Promise<void> {
   const table = new LeaseTable()
   const acquire = () => table.acquire(ASK, '', systemClock.now(), new Effects())
+  const renew = () => table.renew({ resource, id, ttl: 30_000 }, systemClock.now(), new Effects())
   const release = () => table.release({ resource, id }, systemClock.now(), new Effects())
   const isCalled = (waiter: string) => waiter === 'first'
-  const options = { kind: 'store', clock: systemClock, closeLimitMs: 500, maxInFlight: 10, isCalled }
+  const order = () => 'in-turn' as const
+  const waits = { closeLimitMs: 500, maxInFlight: 10, isCalled, order, release: () => release }
+  const options = { kind: 'store', clock: systemClock, ...waits }
   const call = { signal: new AbortController().signal, timeout: 30_000, queued: () => {} }
   for (const more of [{}, options]) {
     const calls = new StoreCalls({ backend: 'Map', explain, ...more })
     assert((await calls.acquire(ASK, acquire)).granted)
+    assert((await calls.renew(renew)).ok)
     assert((await calls.release({ resource, id }, release)).ended)
     assert((await calls.acquire(ASK, acquire, call)).granted)
+    assert((await calls.renew(renew, call, resource)).ok)
     assert((await calls.release({ resource, id }, release, call)).ended)
     assert.equal(await calls.run(() => 5), 5)
     assert.equal(await calls.scan(() => 6), 6)

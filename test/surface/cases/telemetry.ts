@@ -160,6 +160,7 @@ async function scoresFiles(directory: string): Promise<void> {
   const shared = { now: NOW, json: true, onProgress: () => {} }
   const file = join(directory, 'one.jsonl')
   writeFileSync(file, `${LINE}\n`)
+  await collect({ files: [file], directory: telemetry })
   await score({ directory: telemetry, thresholds: THRESHOLDS, ...shared })
   await score({ files: [file], config, ...shared })
   await report({ directory: telemetry, thresholds: THRESHOLDS, reports, ...shared })
@@ -182,7 +183,7 @@ async function traces(): Promise<void> {
   await using once = tracing.once(createOnce(jobs))
   await jobs.add('traced')
   await once.run('traced', () => 1)
-  const handler = createTaskHandler(once, { work: () => 1 })
+  const handler = createTaskHandler(once, { work: () => 1, authorize: 'everyone' })
   tracing.handler(handler)
   tracing.handler(handler, 'tasks')
   tracing.headers()

@@ -42,7 +42,11 @@ export function Dashboard() {
           <SignIn words={words} isWrong={token !== ''} onToken={setToken} />
         ) : (
           <>
-            <Figures live={leases.length} stats={stats} words={words} />
+            <Figures
+              live={leases.filter(({ state }) => state === 'held').length}
+              stats={stats}
+              words={words}
+            />
             <div className="bar tabs">
               {TABS.map((name) => (
                 <button key={name} type="button" aria-pressed={tab === name} onClick={() => setTab(name)}>

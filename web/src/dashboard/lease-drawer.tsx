@@ -51,7 +51,7 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
       </div>
       {holders.length === 0 && <p className="quiet">{words.nobodyHolds}</p>}
       {holders.length > 0 && (
-        <Part title={holders.length > 1 ? words.holders : words.holder}>
+        <Part title={titleOf(holders, words)}>
           {holders.slice(0, HOLDERS_SHOWN).map((lease) => (
             <Holder
               key={lease.token}
@@ -96,6 +96,12 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
   )
 }
 
+/** Nobody holds a resource that is only kept. */
+function titleOf(leases: readonly LiveLease[], words: DashboardTexts): string {
+  if (leases.every(({ state }) => state === 'kept')) return words.lastOwner
+  return leases.length > 1 ? words.holders : words.holder
+}
+
 function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <section className="part">
@@ -114,14 +120,18 @@ interface HolderProps extends Pick<LeaseDrawerProps, 'words' | 'onRelease'> {
 function Holder({ lease, holders, words, onRelease }: HolderProps) {
   const { owner, token, since } = lease
   const share = shareText(lease, holders, words)
+  const isKept = lease.state === 'kept'
   return (
     <div className="holder">
       <p className="holder-name">
         {holderName(lease)}
         {share && <span className="share quiet"> {share}</span>}
+        {isKept && ' '}
+        {isKept && <span className="kept">{words.kept}</span>}
       </p>
+      {isKept && <p className="quiet">{words.keptExplained}</p>}
       <dl>
-        <Field name={words.owner} value={owner} />
+        <Field name={isKept ? words.lastOwner : words.owner} value={owner} />
         <Field name={words.token} value={token} />
         <Field name={words.age} value={<Age since={since} words={words} />} />
         <Field name={words.left} value={<TimeLeft lease={lease} words={words} />} />
@@ -130,7 +140,7 @@ function Holder({ lease, holders, words, onRelease }: HolderProps) {
         ))}
       </dl>
       <button type="button" className="danger" onClick={() => onRelease(lease)}>
-        {words.release}
+        {isKept ? words.releaseKept : words.release}
       </button>
     </div>
   )

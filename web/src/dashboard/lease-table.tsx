@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import { SERVICE_URL } from '../ui/service-url.ts'
 import { type ColumnName, columnsFor, features, HeaderCell } from './lease-columns.tsx'
 import { type LiveLease, leaseKey } from './live-leases.ts'
 import { Age, TimeLeft } from './live-times.tsx'
@@ -30,7 +31,7 @@ const NARROW = '(max-width: 840px)'
 const ROW_HEIGHT = { wide: 40, narrow: 116 }
 const BY_NAME: SortingState = [{ id: 'resource', desc: false }]
 
-/** All live leases: filtered, sorted by any column, and drawn only where they are seen. */
+/** All leases that are live or kept: filtered, sorted by any column, and drawn only where they are seen. */
 export function LeaseTable(props: LeaseTableProps) {
   const { leases, waiting, isLoading, selected, words, onSelect } = props
   const [filter, setFilter] = useState('')
@@ -188,13 +189,19 @@ const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
             {resource}
           </button>
           {share && <span className="share quiet">{share}</span>}
+          {lease.state === 'kept' && (
+            <span className="kept" title={words.keptExplained}>
+              {words.kept}
+            </span>
+          )}
         </>,
         resource,
       )}
       {cell(
         'holder',
         <>
-          {holderName(lease)} <span className="quiet">{metadataLine(lease)}</span>
+          <span className={lease.state === 'kept' ? 'quiet' : undefined}>{holderName(lease)}</span>{' '}
+          <span className="quiet">{metadataLine(lease)}</span>
         </>,
         [owner, metadataLine(lease)].filter(Boolean).join('\n'),
       )}
@@ -217,7 +224,7 @@ function EmptyLeases({ isFiltered, isLoading, words }: EmptyLeasesProps) {
     <div className="empty">
       <p className="quiet">{words.none}</p>
       <pre className="mono">
-        {`curl -X POST ${location.origin}/api/documents/first/lock \\
+        {`curl -X POST ${SERVICE_URL}api/documents/first/lock \\
   -H 'content-type: application/json' \\
   -d '{"name": "Mika"}'`}
       </pre>

@@ -14,6 +14,7 @@ import {
   type Stats,
   stats as statsSchema,
 } from '../../../src/protocol/index.ts'
+import { SERVICE_URL } from '../ui/service-url.ts'
 import { UpdatePace } from './update-pace.ts'
 import { WhileVisible } from './while-visible.ts'
 
@@ -36,7 +37,8 @@ export interface DashboardEvent {
   readonly id: number
   readonly at: number
   readonly lease: ObservedLease
-  readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over' | 'forced'
+  /** `kept`: the lease has ended, and the resource stays taken for a while. `freed`: it is taken no longer. */
+  readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over' | 'forced' | 'kept' | 'freed'
 }
 
 export interface Queue {
@@ -95,7 +97,7 @@ export class LiveLeases {
 
   constructor(token: string) {
     const headers = token ? { authorization: `Bearer ${token}` } : {}
-    this.#api = createApi({ url: `${location.origin}/`, clientId: randomId(), headers: () => headers })
+    this.#api = createApi({ url: SERVICE_URL, clientId: randomId(), headers: () => headers })
     void this.#start()
   }
 
@@ -155,7 +157,7 @@ export class LiveLeases {
     }
     const { promise: joined, resolve, reject } = Promise.withResolvers<void>()
     const socket = createSocket({
-      url: `${location.origin}/`,
+      url: SERVICE_URL,
       key: stats.channel_key,
       channels: [LEASES_CHANNEL],
       clock: systemClock,
@@ -252,7 +254,9 @@ export class LiveLeases {
   #markForced(entries: readonly AuditEntry[]): void {
     const forced = new Set(entries.filter(({ action }) => action === 'force-release').map(leaseKey))
     this.#events = this.#events.map((event) =>
-      event.what === 'released' && forced.has(leaseKey(event.lease)) ? { ...event, what: 'forced' } : event,
+      ['released', 'freed'].includes(event.what) && forced.has(leaseKey(event.lease))
+        ? { ...event, what: 'forced' }
+        : event,
     )
   }
 
@@ -273,12 +277,12 @@ export class LiveLeases {
     if (event !== 'lease.change' || !v.is(leaseChangeEvent, data)) return
     const { lease } = data
     const key = leaseKey(lease)
-    const isHeld = lease.state === 'held'
-    const what = lease.state !== 'held' ? lease.state : this.#leases.has(key) ? 'renewed' : 'granted'
+    const isShown = lease.state === 'held' || lease.state === 'kept'
+    const what = whatHappened(lease, this.#leases.get(key))
     if (what !== 'renewed') this.#figures?.hurry()
-    if (isHeld) this.#leases.set(key, liveLease(lease))
+    if (isShown) this.#leases.set(key, liveLease(lease))
     else this.#leases.delete(key)
-    this.#changesDuringRead?.set(key, isHeld ? liveLease(lease) : null)
+    this.#changesDuringRead?.set(key, isShown ? liveLease(lease) : null)
     this.#events = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#events].slice(
       0,
       EVENTS_KEPT,
@@ -298,6 +302,11 @@ export class LiveLeases {
 }
 
 class NotAllowed extends Error {}
+
+function whatHappened({ state }: ObservedLease, before: LiveLease | undefined): DashboardEvent['what'] {
+  if (state === 'held') return before ? 'renewed' : 'granted'
+  return before?.state === 'kept' && state !== 'kept' ? 'freed' : state
+}
 
 /** A resource may have several leases. */
 export function leaseKey({ resource, token }: Pick<ObservedLease, 'resource' | 'token'>): string {

@@ -19,6 +19,9 @@ export function ReleaseDialog({ lease, isShared, words, onConfirm, onClose }: Re
   const title = useId()
   const [failure, setFailure] = useState('')
   const [isRunning, setIsRunning] = useState(false)
+  const isKept = lease.state === 'kept'
+  const ofHeld = isShared ? words.releaseSharedQuestion : words.releaseQuestion
+  const question = isKept ? words.releaseKeptQuestion : ofHeld
   useEffect(() => {
     dialog.current?.showModal()
     cancel.current?.focus()
@@ -35,9 +38,9 @@ export function ReleaseDialog({ lease, isShared, words, onConfirm, onClose }: Re
   }
   return (
     <dialog ref={dialog} className="card" aria-labelledby={title} onClose={onClose}>
-      <h2 id={title}>{words.releaseTitle}</h2>
+      <h2 id={title}>{isKept ? words.releaseKeptTitle : words.releaseTitle}</h2>
       <p className="full-name mono">{lease.resource}</p>
-      <p>{(isShared ? words.releaseSharedQuestion : words.releaseQuestion)(holderName(lease))}</p>
+      <p>{question(holderName(lease))}</p>
       <p className="failure" role="alert" title={failure}>
         {failure && words.notReleased}
       </p>
@@ -47,7 +50,7 @@ export function ReleaseDialog({ lease, isShared, words, onConfirm, onClose }: Re
           {words.cancel}
         </button>
         <button type="button" className="danger" disabled={isRunning} onClick={() => void confirm()}>
-          {words.releaseNow}
+          {isKept ? words.releaseKeptNow : words.releaseNow}
         </button>
       </div>
     </dialog>

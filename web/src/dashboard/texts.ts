@@ -32,6 +32,9 @@ const en = {
   noQueue: 'This store does not list waiting callers.',
   andMore: (count: number) => `and ${count.toLocaleString()} more`,
   nobodyHolds: 'Nobody holds it now.',
+  kept: 'kept',
+  keptExplained: 'Nobody holds it. Its last lease keeps it taken until the time is over.',
+  lastOwner: 'Last owner',
   noEventsHere: 'Nothing has happened since this page was opened.',
   byWhom: (who: string) => `by ${who}`,
   when: 'When',
@@ -47,6 +50,11 @@ const en = {
     `${holder} will lose it at once and can no longer save. The next in line will get it.`,
   releaseSharedQuestion: (holder: string) =>
     `${holder} will lose it at once and can no longer save. The other holders keep theirs.`,
+  releaseKeptTitle: 'Free this resource by force?',
+  releaseKeptQuestion: (holder: string) =>
+    `Nobody holds it. The last lease, of ${holder}, will not keep it any longer. The next in line will get it.`,
+  releaseKept: 'Free it…',
+  releaseKeptNow: 'Free it',
   releaseNow: 'End the lease',
   notReleased: 'The lease was not ended. Try again, or reload the page.',
   cancel: 'Cancel',
@@ -81,6 +89,8 @@ const en = {
     expired: 'expired',
     'taken-over': 'taken over',
     forced: 'ended by force',
+    kept: 'kept',
+    freed: 'free again',
   } satisfies Record<DashboardEvent['what'], string>,
   withRenewals: 'Renewals too',
 }
@@ -116,6 +126,9 @@ const ja: typeof en = {
   noQueue: 'このストアでは、待っている人がわかりません。',
   andMore: (count: number) => `ほか${count.toLocaleString()}人`,
   nobodyHolds: 'いまは誰も保持していません。',
+  kept: '確保中',
+  keptExplained: 'いまは誰も保持していません。最後のリースの設定により、残り時間が過ぎるまで空きません。',
+  lastOwner: '最後の所有者',
   noEventsHere: 'このページを開いてからの出来事はありません。',
   byWhom: (who: string) => `実行者: ${who}`,
   when: '日時',
@@ -131,6 +144,11 @@ const ja: typeof en = {
     `${holder} はすぐにリースを失い、保存できなくなります。次に待っている人がリースを取得します。`,
   releaseSharedQuestion: (holder: string) =>
     `${holder} はすぐにリースを失い、保存できなくなります。ほかの保持者のリースはそのままです。`,
+  releaseKeptTitle: 'このリソースを強制的に空けますか。',
+  releaseKeptQuestion: (holder: string) =>
+    `いまは誰も保持していません。${holder} の最後のリースによる確保を終わらせます。次に待っている人がリースを取得します。`,
+  releaseKept: '空ける…',
+  releaseKeptNow: '空ける',
   releaseNow: '終了する',
   notReleased: 'リースを終了できませんでした。もう一度試すか、ページを再読み込みしてください。',
   cancel: 'やめる',
@@ -165,6 +183,8 @@ const ja: typeof en = {
     expired: '期限切れ',
     'taken-over': '引き継ぎ',
     forced: '強制終了',
+    kept: '確保',
+    freed: '空き',
   },
   withRenewals: '更新も表示',
 }

@@ -2,11 +2,11 @@ import { diff } from '@codemirror/merge'
 import { Annotation, Compartment, EditorState, Transaction } from '@codemirror/state'
 import { EditorView, keymap, placeholder } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
-import type { Draft } from './draft.ts'
+import type { Draft } from '../../../src/client/index.ts'
 import { markdownSetup, writable } from './markdown-setup.ts'
 
 export interface CodeEditorProps {
-  readonly draft: Draft | null
+  readonly draft: Draft<string> | null
   readonly isWritable: boolean
   readonly label: string
   /** Shown in an empty document. */
@@ -43,14 +43,16 @@ interface ShownEditor {
   close(): void
 }
 
-function showDraft(draft: Draft, parent: HTMLElement): ShownEditor {
+function showDraft(draft: Draft<string>, parent: HTMLElement): ShownEditor {
   const access = new Compartment()
   const labels = new Compartment()
   let isWritable = false
+  /** The version of the draft that the editor shows. A long text is not compared for every key. */
+  let shown = draft.state.version
   const view = new EditorView({
     parent,
     state: EditorState.create({
-      doc: draft.state.text,
+      doc: draft.state.content,
       extensions: [
         markdownSetup(),
         access.of(writable(false)),
@@ -58,7 +60,10 @@ function showDraft(draft: Draft, parent: HTMLElement): ShownEditor {
         keymap.of([{ key: 'Mod-s', run: saveNow, preventDefault: true }]),
         EditorView.updateListener.of(({ docChanged, state, transactions }) => {
           const isTyped = transactions.some((tr) => tr.docChanged && !tr.annotation(fromDraft))
-          if (docChanged && isTyped) draft.edit(state.doc.toString())
+          if (!docChanged || !isTyped) return
+          shown = Infinity
+          draft.edit(() => state.doc.toString())
+          shown = draft.state.version
         }),
         // A lock that is lost in the middle of a composition: the characters are kept, and then writing ends.
         EditorView.domEventHandlers({ compositionend: () => queueMicrotask(applyAccess) }),
@@ -73,7 +78,10 @@ function showDraft(draft: Draft, parent: HTMLElement): ShownEditor {
   }
 
   function showText(): void {
-    const { text } = draft.state
+    const { version } = draft.state
+    if (shown >= version) return
+    shown = version
+    const text = draft.state.content
     const current = view.state.doc.toString()
     if (text === current) return
     const changes = diff(current, text, DIFF_LIMITS).map(({ fromA, toA, fromB, toB }) => ({

@@ -11,7 +11,7 @@ export interface ComparisonProps {
   readonly theirs: string
   readonly mine: string
   readonly words: EditorTexts
-  readonly onEdit: (mine: string) => void
+  readonly onEdit: (mine: () => string) => void
 }
 
 const COLLAPSE = { margin: 3, minSize: 6 }
@@ -61,7 +61,7 @@ type Compare = (
   parent: HTMLElement,
   texts: Texts,
   words: EditorTexts,
-  onEdit: (mine: string) => void,
+  onEdit: (mine: () => string) => void,
 ) => Compared
 
 const compareBeside: Compare = (parent, { theirs, mine }, words, onEdit) => {
@@ -117,12 +117,12 @@ const compareInOne: Compare = (parent, { theirs, mine }, words, onEdit) => {
   }
 }
 
-function editable(words: EditorTexts, onEdit: (mine: string) => void): Extension {
+function editable(words: EditorTexts, onEdit: (mine: () => string) => void): Extension {
   return [
     markdownSetup(),
     labelled(words.mine),
     phrases(words),
-    EditorView.updateListener.of(({ docChanged, state }) => docChanged && onEdit(state.doc.toString())),
+    EditorView.updateListener.of(({ docChanged, state }) => docChanged && onEdit(() => state.doc.toString())),
   ]
 }
 

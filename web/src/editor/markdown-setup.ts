@@ -1,7 +1,7 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { markdown, markdownLanguage } from '@codemirror/lang-markdown'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
-import { EditorState, type Extension } from '@codemirror/state'
+import { Compartment, EditorState, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import type { EditorTexts } from './texts.ts'
@@ -31,14 +31,30 @@ const theme = EditorView.theme({
   },
 })
 
+/** A longer text is shown plain: a paragraph is parsed again with every key, and a pasted file may be one paragraph. */
+const LONGEST_PARSED = 50_000
+
+/** Markdown in a text that is not too long. */
+function markdownOfShortTexts(): Extension {
+  const language = new Compartment()
+  const parsed = [markdown({ base: markdownLanguage, addKeymap: true }), syntaxHighlighting(highlight)]
+  return [
+    language.of(parsed),
+    EditorState.transactionExtender.of(({ startState, newDoc }) => {
+      const isShown = language.get(startState) === parsed
+      const isFitting = newDoc.length <= LONGEST_PARSED
+      return isShown === isFitting ? null : { effects: language.reconfigure(isFitting ? parsed : []) }
+    }),
+  ]
+}
+
 /** What every editor on the page shares: Markdown, undo, wrapped lines and the looks. Tab moves the focus. */
 export function markdownSetup(): Extension {
   return [
     history(),
     drawSelection(),
     EditorView.lineWrapping,
-    markdown({ base: markdownLanguage, addKeymap: true }),
-    syntaxHighlighting(highlight),
+    markdownOfShortTexts(),
     theme,
     keymap.of([...defaultKeymap, ...historyKeymap]),
   ]

@@ -1,10 +1,14 @@
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
+import type { DraftState } from '../../../src/client/index.ts'
 import { Preview } from './preview.tsx'
 
 function shown(text: string): string {
-  const markup = renderToStaticMarkup(createElement(Preview, { text, label: 'Preview', hint: 'nothing' }))
+  const draft = { content: text, version: 1 } as DraftState<string>
+  const markup = renderToStaticMarkup(
+    createElement(Preview, { draft, label: 'Preview', hint: 'nothing', more: 'more' }),
+  )
   return markup.replace(/^<section[^>]*>|<\/section>$/g, '').trim()
 }
 
@@ -43,5 +47,12 @@ describe('the preview of a text', () => {
 
   it('says that there is nothing to show', () => {
     expect(shown(' \n')).toContain('nothing')
+  })
+
+  it('shows the beginning of a long text, and says so', () => {
+    const markup = shown(`# Title\n\n${'word '.repeat(50_000)}`)
+    expect(markup).toContain('<h3> Title</h3>')
+    expect(markup.length).toBeLessThan(75_000)
+    expect(markup).toContain('<p class="quiet">more</p>')
   })
 })

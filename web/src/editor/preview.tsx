@@ -1,6 +1,16 @@
 import './preview.css'
 import { markdownLanguage } from '@codemirror/lang-markdown'
-import { createElement, Fragment, type ReactNode, useDeferredValue, useMemo } from 'react'
+import {
+  createElement,
+  Fragment,
+  type ReactNode,
+  useDeferredValue,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import type { DraftState } from '../../../src/client/index.ts'
 
 type SyntaxNode = ReturnType<typeof markdownLanguage.parser.parse>['topNode']
 
@@ -31,12 +41,28 @@ const ELEMENTS: Readonly<Record<string, string>> = {
 const CONTAINERS = ['BulletList', 'OrderedList', 'Table', 'TableRow', 'TableHeader']
 const WEB_ADDRESS = /^(https?:|mailto:)/i
 
+/** A longer text is shown up to here, because a page with more elements is slow. */
+const LONGEST = 50_000
+/** After the last key in a long text. A short one is shown at once. */
+const PAUSE_MS = 400
+const SHORT = 10_000
+
+interface PreviewProps {
+  readonly draft: DraftState<string>
+  readonly label: string
+  /** Shown if there is no text. */
+  readonly hint: string
+  /** Shown at the end if there is more text. */
+  readonly more: string
+}
+
 /**
  * Markdown as React elements, made from the syntax tree of the editor. No HTML of the document is ever interpreted:
  * it is shown as text.
  */
-export function Preview({ text, label, hint }: { text: string; label: string; hint: string }) {
-  const latest = useDeferredValue(text)
+export function Preview({ draft, label, hint, more }: PreviewProps) {
+  const text = usePreviewed(draft)
+  const latest = useDeferredValue(text.slice(0, LONGEST))
   const content = useMemo(() => {
     const { topNode } = markdownLanguage.parser.parse(latest)
     return childrenOf(topNode, latest)
@@ -45,8 +71,34 @@ export function Preview({ text, label, hint }: { text: string; label: string; hi
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it.
     <section className="preview" aria-label={label} tabIndex={0}>
       {latest.trim() === '' ? <p className="quiet">{hint}</p> : content}
+      {text.length > LONGEST && <p className="quiet">{more}</p>}
     </section>
   )
+}
+
+/** A long text is copied after a pause only, not for every key. */
+function usePreviewed(draft: DraftState<string>): string {
+  const [text, setText] = useState(() => draft.content)
+  const length = useRef(text.length)
+  const latest = useRef(draft)
+  const { version } = draft
+  useEffect(() => {
+    latest.current = draft
+  }, [draft])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another version is another content.
+  useEffect(() => {
+    const show = () => {
+      length.current = latest.current.content.length
+      setText(latest.current.content)
+    }
+    if (length.current < SHORT) {
+      show()
+      return
+    }
+    const timer = setTimeout(show, PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [version])
+  return text
 }
 
 /** The nodes in this one, and the text between them. */

@@ -5,6 +5,7 @@ import { inOneSession } from '../../../src/client/lock-requests.ts'
 import { createSocket, type Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
 import { documentEvents, roomLocks } from '../../../src/protocol/index.ts'
+import { SERVICE_URL } from '../ui/service-url.ts'
 
 /** Also for browsers without WebSockets, and for events that were lost. */
 const READ_AGAIN_MS = 15_000
@@ -23,7 +24,7 @@ export type RoomLocks = ReadonlyMap<string, RoomLock>
  * `onChange` is called with all locks after every change. Returns a function that ends this.
  */
 export function followRooms(rooms: readonly string[], onChange: (locks: RoomLocks) => void): () => void {
-  const url = `${location.origin}/`
+  const url = SERVICE_URL
   const api = inOneSession(createApi({ url, clientId: randomId() }))
   const locks = new Map<string, RoomLock>()
   /** Rooms of which an event came while all were read: the event is newer. */

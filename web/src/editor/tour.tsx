@@ -1,8 +1,8 @@
 import './tour.css'
 import { type MouseEvent, useEffect, useState } from 'react'
-import type { DocumentLockState } from '../../../src/client/index.ts'
+import type { DocumentLockState, DraftState } from '../../../src/client/index.ts'
 import type { Lang } from '../ui/preferences.ts'
-import type { DraftState } from './draft.ts'
+import { SERVICE_URL } from '../ui/service-url.ts'
 import { setPlugged, usePlugged } from './plug.ts'
 import { type TourTexts, tourTexts } from './tour-texts.ts'
 
@@ -10,7 +10,7 @@ const WINDOW = 'noopener,popup,width=680,height=860'
 
 interface TourProps {
   readonly state: DocumentLockState
-  readonly draft: DraftState
+  readonly draft: DraftState<string>
   readonly lang: Lang
 }
 
@@ -86,22 +86,22 @@ function plugText(
 function OpenWindow({ words }: { readonly words: TourTexts }) {
   const open = (event: MouseEvent) => {
     event.preventDefault()
-    window.open('/', '_blank', WINDOW)
+    window.open(SERVICE_URL, '_blank', WINDOW)
   }
   return (
-    <a className="button" href="/" target="_blank" rel="noopener" onClick={open}>
+    <a className="button" href={SERVICE_URL} target="_blank" rel="noopener" onClick={open}>
       {words.openWindow}
     </a>
   )
 }
 
-function useFacts({ holder }: DocumentLockState, { status, isOutdated }: DraftState): Facts {
+function useFacts({ holder }: DocumentLockState, { isOutdated }: DraftState<string>): Facts {
   const hasSecondWindow = useSecondWindow()
   const [editors, setEditors] = useState<readonly string[]>([])
   const [wasRefused, setRefused] = useState(false)
   const editor = holder && `${holder.sessionId} ${holder.clientId}`
   if (editor && !editors.includes(editor)) setEditors([...editors, editor])
-  if (status === 'kept' && isOutdated && !wasRefused) setRefused(true)
+  if (isOutdated && !wasRefused) setRefused(true)
   return { hasSecondWindow, wasHandedOver: editors.length > 1, wasRefused }
 }
 

@@ -26,13 +26,13 @@ export function PageHeader({ current, children }: { current: 'editor' | 'dashboa
   const text = words[lang]
   return (
     <header className="header bar">
-      <img src="/icon.svg" width="24" height="24" alt="" />
+      <img src="./icon.svg" width="24" height="24" alt="" />
       <h1>Holdfast</h1>
       <nav className="bar">
-        <a href="/" aria-current={current === 'editor' ? 'page' : undefined}>
+        <a href="./" aria-current={current === 'editor' ? 'page' : undefined}>
           {text.editor}
         </a>
-        <a href="/dashboard" aria-current={current === 'dashboard' ? 'page' : undefined}>
+        <a href="./dashboard" aria-current={current === 'dashboard' ? 'page' : undefined}>
           {text.dashboard}
         </a>
       </nav>

@@ -2,13 +2,13 @@ import { Etcd3 } from 'etcd3'
 import { etcdStore } from 'holdfast/etcd'
 import { etcdGuard } from 'holdfast/guard'
 import { etcdJobs } from 'holdfast/once'
-import { etcdAudit, etcdBus, etcdDocuments, etcdSecrets } from 'holdfast/server'
+import { etcdAudit, etcdBus, etcdDocuments, etcdParts, etcdSecrets } from 'holdfast/server'
 import { addressOf, type Backend, unique } from '../backend.ts'
 import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { FIELDS, onceCase, STATUSES } from '../once.ts'
-import { auditCase, busCase, documentsCase, secretsCase } from '../server-parts.ts'
+import { auditCase, busCase, documentsCase, partsCase, secretsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -20,7 +20,8 @@ export async function open(): Promise<Backend> {
       store: () => storeCase(() => etcdStore(client, { prefix: `${unique}/`, maxInFlight: 10 })),
       async guard() {
         const guard = etcdGuard(client, `${unique}:document`)
-        await guardCase(guard)
+        await guardCase(guard.announce)
+        await guardCase(etcdGuard(client, `${unique}:other`).check)
         await guard.set({ resource: `${unique}:guarded`, token: 35, id: 'lease-35' }, 'saved')
       },
       async server() {
@@ -31,6 +32,8 @@ export async function open(): Promise<Backend> {
         await secretsCase(etcdSecrets(client))
         await secretsCase(etcdSecrets(client, { prefix: `${unique}/parts/` }))
         await busCase(() => etcdBus(client))
+        await partsCase(etcdParts(client))
+        await partsCase(etcdParts(client, { prefix: `${unique}-all/` }))
         await busCase(() => etcdBus(client, { key: `${unique}-bus` }))
       },
       once: () =>

@@ -23,7 +23,11 @@ export async function open(): Promise<Backend> {
       leases: () => leasesCase(() => memoryStore()),
       locks: () => locksCase(() => memoryStore()),
       store: () => storeCase(() => memoryStore({ clock: systemClock })),
-      guard: () => guardCase(memoryGuard()),
+      async guard() {
+        const guard = memoryGuard()
+        await guardCase(guard.check)
+        await guardCase((lease) => guard.write(lease, () => {}), 'written')
+      },
       async server() {
         await documentsCase(memoryDocuments())
         await documentsCase(memoryDocuments({ clock: systemClock }))

@@ -1,14 +1,14 @@
 import { mysqlGuard, mysqlGuardTable } from 'holdfast/guard'
 import { migrateMysql, mysqlStore } from 'holdfast/mysql'
 import { mysqlJobs } from 'holdfast/once'
-import { mysqlAudit, mysqlBus, mysqlDocuments, mysqlSecrets } from 'holdfast/server'
+import { mysqlAudit, mysqlBus, mysqlDocuments, mysqlParts, mysqlSecrets } from 'holdfast/server'
 import { createPool } from 'mysql2/promise'
 import { addressOf, type Backend, unique } from '../backend.ts'
-import { guardCase } from '../guard.ts'
+import { checkRefusedCase, guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { FIELDS, onceCase, STATUSES } from '../once.ts'
-import { auditCase, busCase, documentsCase, secretsCase } from '../server-parts.ts'
+import { auditCase, busCase, documentsCase, partsCase, secretsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -29,8 +29,15 @@ export async function open(): Promise<Backend> {
       async guard() {
         await pool.query(mysqlGuardTable())
         await pool.query(mysqlGuardTable({ table: 'other_guard' }))
-        await guardCase(mysqlGuard(pool))
-        await guardCase(mysqlGuard(pool, { table: 'other_guard' }))
+        for (const options of [undefined, { table: 'other_guard' }]) {
+          const guard = mysqlGuard(pool, options)
+          await guardCase((lease) => guard.write(lease, () => {}))
+          await guardCase(
+            (lease) => guard.write(pool, lease, (connection) => mysqlGuard(connection, options).check(lease)),
+            'checked',
+          )
+          await checkRefusedCase(guard.check)
+        }
       },
       async server() {
         await documentsCase(mysqlDocuments(pool))
@@ -40,6 +47,8 @@ export async function open(): Promise<Backend> {
         await secretsCase(mysqlSecrets(pool))
         await secretsCase(mysqlSecrets(pool, { table: 'other_secrets' }))
         await busCase(() => mysqlBus(pool))
+        await partsCase(mysqlParts(pool))
+        await partsCase(mysqlParts(pool, { table: 'other_parts' }))
         await busCase(() => mysqlBus(pool, { table: 'other_bus', poll: 20 }))
       },
       async once() {

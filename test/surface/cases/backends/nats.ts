@@ -1,10 +1,10 @@
 import { connect } from '@nats-io/transport-node'
 import { natsStore } from 'holdfast/nats'
-import { natsAudit, natsBus, natsDocuments, natsSecrets } from 'holdfast/server'
+import { natsAudit, natsBus, natsDocuments, natsParts, natsSecrets } from 'holdfast/server'
 import { addressOf, type Backend, unique } from '../backend.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
-import { auditCase, busCase, documentsCase, secretsCase } from '../server-parts.ts'
+import { auditCase, busCase, documentsCase, partsCase, secretsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -22,6 +22,8 @@ export async function open(): Promise<Backend> {
         await secretsCase(natsSecrets(connection))
         await secretsCase(natsSecrets(connection, { bucket: `${unique}-parts`, replicas: 1 }))
         await busCase(() => natsBus(connection))
+        await partsCase(natsParts(connection))
+        await partsCase(natsParts(connection, { bucket: `${unique}-all`, replicas: 1 }))
         await busCase(() => natsBus(connection, { subject: `${unique}.bus` }))
       },
     },

@@ -5,14 +5,21 @@ import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from 'holdfast'
 import { guardTable, sqliteGuard } from 'holdfast/guard'
 import { sqliteJobs } from 'holdfast/once'
-import { createPrivateFile, openSqlite, sqliteAudit, sqliteDocuments } from 'holdfast/server/node'
+import {
+  createPrivateFile,
+  openSqlite,
+  sqliteAudit,
+  sqliteDocuments,
+  sqliteParts,
+  sqliteSecrets,
+} from 'holdfast/server/node'
 import { sqliteStore } from 'holdfast/sqlite'
 import type { Backend } from '../backend.ts'
-import { guardCase } from '../guard.ts'
+import { checkRefusedCase, guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
 import { FIELDS, onceCase, STATUSES } from '../once.ts'
-import { auditCase, documentsCase } from '../server-parts.ts'
+import { auditCase, documentsCase, partsCase, secretsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
 
 export async function open(): Promise<Backend> {
@@ -28,8 +35,12 @@ export async function open(): Promise<Backend> {
       async guard() {
         database.exec(guardTable())
         database.exec(guardTable({ table: 'other_guard' }))
-        await guardCase(sqliteGuard(database))
-        await guardCase(sqliteGuard(database, { table: 'other_guard' }))
+        for (const options of [undefined, { table: 'other_guard' }]) {
+          const guard = sqliteGuard(database, options)
+          await guardCase((lease) => guard.write(lease, () => {}))
+          await guardCase((lease) => guard.write(database, lease, () => guard.check(lease)), 'checked')
+          await checkRefusedCase(guard.check)
+        }
       },
       async server() {
         createPrivateFile(join(directory, 'server.db'))
@@ -38,6 +49,12 @@ export async function open(): Promise<Backend> {
         await documentsCase(sqliteDocuments(opened, { table: 'other_documents' }))
         await auditCase(sqliteAudit(opened))
         await auditCase(sqliteAudit(opened, { table: 'other_audit', maxEntries: 100 }))
+        await secretsCase(sqliteSecrets(opened))
+        await secretsCase(sqliteSecrets(opened, { table: 'other_secrets' }))
+        for (const part of [sqliteDocuments, sqliteAudit, sqliteSecrets])
+          part(join(directory, 'own.db')).close()
+        await partsCase(sqliteParts(join(directory, 'parts.db')))
+        await partsCase(sqliteParts(join(directory, 'parts.db'), { table: 'other' }))
       },
       async once() {
         const names = { table: 'tasks', columns: FIELDS, statuses: STATUSES, clock: systemClock }

@@ -56,7 +56,8 @@ async function usesOwnInstance(): Promise<void> {
 }
 
 async function takesFromAnother(): Promise<void> {
-  const open = () => createProjectLocks({ namespace: unique, locks: navigator.locks, page: window })
+  const open = () =>
+    createProjectLocks({ namespace: unique, locks: navigator.locks, page: window, takeOverAfter: '10s' })
   await using locks = open()
   await using other = open()
   const { signal } = new AbortController()
@@ -68,7 +69,9 @@ async function takesFromAnother(): Promise<void> {
   const second = await other.acquireProjectLock({ scope, steal: true })
   await lost
   assert.equal(locks.holdsProjectLock(first), false)
-  const third = locks.acquireProjectLock({ scope, standby: true })
+  const { promise: waits, resolve: onWaiting } = Promise.withResolvers<void>()
+  const third = locks.acquireProjectLock({ scope, standby: true, onWaiting })
+  await waits
   await other.releaseProjectLock(second)
   assert(locks.holdsProjectLock(await third))
 }

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
 import { localStorageJournal } from 'holdfast/autosave'
+import { textCodec } from 'holdfast/client'
 import { createProjectLocks } from 'holdfast/project'
 import {
   AutoSaveIndicator,
   autosaveTexts,
+  DocumentLock,
+  DraftNotice,
+  DraftStatusText,
+  draftTexts,
   LockBanner,
   lockTexts,
   SyncProvider,
+  TextComparison,
   useAutoSave,
   useDocumentLock,
+  useDraft,
   useEntities,
   useEntity,
   useEntityIds,
@@ -29,6 +36,9 @@ import type { Item } from './sync.ts'
 /** The hooks and components, as docs/client.md, docs/autosave.md, docs/project-lock.md and docs/sync.md use them. */
 export async function reactCase(): Promise<void> {
   await showsDocument()
+  await draftsDocument()
+  await showsWholeDocument()
+  await showsParts()
   await savesNotes()
   await holdsProject()
   await showsEntities()
@@ -43,6 +53,26 @@ function Reader() {
     <>
       <LockBanner state={state} lock={lock} />
       <output>{String(content)}</output>
+    </>
+  )
+}
+
+function Editor() {
+  const { state: lockState, lock } = useDocumentLock(`${ROOM}-draft`)
+  const { state, draft } = useDraft(lock, {
+    ...{ codec: textCodec, saveAfter: '10ms', saveWithin: '1s', keep: true, clock: systemClock },
+  })
+  const write = async () => {
+    await lock?.acquire()
+    draft?.edit('A draft')
+  }
+  return (
+    <>
+      <LockBanner state={lockState} lock={lock} draft={state} />
+      <button type="button" onClick={() => void write()}>
+        Draft
+      </button>
+      <output>{`${state.content}, ${state.status}`}</output>
     </>
   )
 }
@@ -72,6 +102,119 @@ async function showsDocument(): Promise<void> {
   await shown('A line')
   writer.unmount()
   reader.unmount()
+}
+
+async function draftsDocument(): Promise<void> {
+  const editor = render(<Editor />)
+  await shown(', saved')
+  await press('Draft')
+  await shown('A draft, saved')
+  editor.unmount()
+}
+
+const theirs = 'one\ntwo'
+
+function Whole() {
+  const [text, setText] = useState('one')
+  return (
+    <>
+      <DocumentLock
+        roomId={`${ROOM}-whole`}
+        url={location.origin}
+        name="Mika"
+        headers={{ 'x-trace': 'surface' }}
+        lang="ja"
+        lockTexts={{ edit: 'Write the whole' }}
+        draftTexts={{ nothingSaved: 'Nothing yet' }}
+        draft={{ codec: textCodec, saveAfter: '10ms' }}
+        toText={(content) => content}
+        compare={({ mine }) => mine}
+      >
+        {({ content, edit, isWritable, draftState, lockState }) => (
+          <>
+            <button type="button" onClick={() => isWritable && edit('All of it')}>
+              Type the whole
+            </button>
+            <output>{`${content} ${draftState.status} ${lockState.held ? 'held' : 'free'}`}</output>
+          </>
+        )}
+      </DocumentLock>
+      <TextComparison
+        theirs={theirs}
+        mine={text}
+        lang="en"
+        texts={{ takeChange: 'Take it' }}
+        onEdit={setText}
+      />
+      <output>{text === theirs && 'taken'}</output>
+    </>
+  )
+}
+
+/** The notice and the status alone, as if others had saved the same words. */
+function Parts() {
+  const { state: lockState, lock } = useDocumentLock(`${ROOM}-parts`)
+  const { state, draft } = useDraft(lock)
+  const conflict = { ...state, status: 'conflict', isOutdated: true, theirs: 'theirs' } as const
+  const { status, savedAt } = state
+  return (
+    <>
+      <button type="button" onClick={() => lock?.acquire()}>
+        Hold the parts
+      </button>
+      <DraftNotice state={state} draft={draft} isHeld={lockState.held} />
+      <DraftNotice
+        {...{
+          state: conflict,
+          draft,
+          isHeld: lockState.held,
+          lang: 'ja',
+          texts: { compare: 'Look at both' },
+        }}
+        toText={(content) => `${content}!`}
+        compare={({ theirs, mine, onEdit }) => (
+          <>
+            <button type="button" onClick={() => onEdit?.(`${mine} and ${theirs}`)}>
+              Merge
+            </button>
+            <button type="button" onClick={() => onEdit?.('only mine')}>
+              Keep
+            </button>
+          </>
+        )}
+      />
+      <DraftStatusText state={{ status, savedAt }} />
+      <DraftStatusText state={state} lang="ja" texts={{ savedAt: (time) => `Safe since ${time}` }} />
+      <output>{lock && `parts(${state.content}) ${state.isWritable}`}</output>
+    </>
+  )
+}
+
+async function showsParts(): Promise<void> {
+  const parts = render(<Parts />)
+  await shown('parts() false')
+  await press('Hold the parts')
+  await shown('parts() true')
+  await press('Look at both')
+  await press('Merge')
+  await shown('parts(! and theirs!) true')
+  await press('Keep')
+  await shown('parts(only mine) true')
+  await shown('Safe since')
+  parts.unmount()
+}
+
+async function showsWholeDocument(): Promise<void> {
+  const whole = render(<Whole />)
+  await shown('Nothing yet')
+  await press('Write the whole')
+  await shown(' saved held')
+  await press('Type the whole')
+  await shown('All of it saved held')
+  await press('Take it')
+  await shown('taken')
+  assert.equal(draftTexts.ja.status.saved, '保存済み')
+  whole.unmount()
 }
 
 const projectLocks = createProjectLocks({ namespace: `${unique}:react` })

@@ -1,0 +1,255 @@
+/**
+ * The part of a document's lock that acquires, keeps and gives up. A page loads it right after it has created the lock
+ * (see `load-holding-browser.ts`), so that showing who edits does not wait for it.
+ */
+import { asLeaseError, LeaseError } from '../base/errors.ts'
+import type { LossReason } from '../core/index.ts'
+import { type Keeper, keepLease } from '../core/keep-lease.ts'
+import { type Body, isSignedOut } from './api.ts'
+import { createHoldRequests, type Grant, type HoldRequestsOptions } from './hold-requests.ts'
+import { endsLease, type RoomTerms } from './lock-messages.ts'
+import type { LockRequests } from './lock-requests.ts'
+import type { Demand } from './lock-state.ts'
+import type { LockUpdates } from './lock-updates.ts'
+import type { LockView } from './lock-view.ts'
+import { isGrant, trackRequests } from './pending-requests.ts'
+import { type ReleaseStep, runSteps } from './release-steps.ts'
+
+/** For this long after an agreed hand-over, the end of the lock is not a loss. */
+const HANDING_OVER_MS = 5000
+/** The answer to a heartbeat is late after this share of the TTL: 2 s of 30 s. */
+const LATE_SHARE = 1 / 15
+
+export interface HoldingOptions extends HoldRequestsOptions {
+  readonly view: LockView
+  readonly requests: LockRequests
+  readonly updates: LockUpdates
+  /** The uses of the lock, and the steps before it is given up: see `RoomLock`. */
+  readonly users: Set<object>
+  readonly steps: Set<ReleaseStep>
+  readonly isClosed: () => boolean
+  /** Whether a later lock has the same id. What this one gives back would then be taken from that one. */
+  readonly isFollowed: () => boolean
+}
+
+export interface Holding {
+  isHeld(): boolean
+  acquire(waitMs: number): Promise<boolean>
+  release(): Promise<void>
+  save(content: unknown, token: number): Promise<void>
+  takeOver(): Promise<boolean>
+  requestHandOver(): Promise<boolean>
+  answer(granted: boolean): Promise<void>
+  /** Runs steps if the lock is held. `undefined`: there is nothing to wait for. */
+  runSteps(steps: Iterable<ReleaseStep>): Promise<unknown> | undefined
+  /** Ends the uses of a lock that was lost, and does not resume it. */
+  dropLost(): void
+  /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
+  resume(): Promise<void>
+  onEvent(event: string, data: Body): void
+  /** The page is closed, or goes into the back/forward cache. */
+  onLeave(): void
+}
+
+export function createHolding(options: HoldingOptions): Holding {
+  const { clock, view, updates, users, steps, isClosed } = options
+  const { dispatch, change } = view
+  const requests = createHoldRequests(options, options.requests)
+  const pending = trackRequests(requests, () => isHeld() || options.isFollowed())
+  let kept: Keeper | undefined
+  /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
+  let isResumable = false
+  let isHandingOver = false
+  let cancelSilence = () => {}
+  /** The latest call of `acquire`. */
+  let latest: { readonly until: number; readonly outcome: Promise<boolean> } | undefined
+
+  const holding: Holding = {
+    isHeld,
+    resume,
+    onLeave,
+    runSteps: (chosen) => (view.state.held ? runSteps(chosen, clock) : undefined),
+
+    dropLost() {
+      if (isResumable) users.clear()
+      isResumable = false
+    },
+
+    onEvent(event, data) {
+      if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
+    },
+
+    async acquire(waitMs) {
+      if (isHeld()) return true
+      if (isClosed()) return false
+      const until = clock.monotonic() + waitMs
+      const isWaiting = view.state.phase === 'waiting'
+      if (isWaiting && waitMs === 0) return false
+      // One call waits for all. A shorter call joins it, a longer one replaces it.
+      const isJoining = isWaiting && latest && latest.until >= until
+      if (!isJoining) latest = { until, outcome: request(waitMs) }
+      return latest?.outcome ?? false
+    },
+
+    async release() {
+      const ending = kept
+      const isPending = pending.any()
+      latest = undefined
+      pending.stop('acquire')
+      pending.stop('demand')
+      kept = undefined
+      isResumable = false
+      dispatch({ type: 'released' })
+      if (isPending) await requests.withdraw().catch(() => {})
+      await ending?.release().catch(() => {})
+    },
+
+    async save(content, token) {
+      try {
+        await requests.save(content, token)
+      } catch (cause) {
+        const error = asLeaseError(cause)
+        if (error.code === 'stale-token' && kept?.record.token === token) kept.lose('ended')
+        onTrouble(error)
+        // Shows whether the lock can still be renewed.
+        if (view.state.phase !== 'held') void resume()
+        throw error
+      }
+    },
+
+    takeOver: () => demandLock('takeover', 'taking-over'),
+    requestHandOver: () => demandLock('request', 'asking'),
+
+    async answer(granted) {
+      const { request } = view.state
+      if (!request) return
+      if (granted) await holding.runSteps(steps)
+      isHandingOver = granted
+      try {
+        await requests.answer(request.id, granted)
+        clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
+      } catch (error) {
+        isHandingOver = false
+        throw error
+      } finally {
+        // If it is still open, the next response says so.
+        change({ request: null })
+      }
+    },
+  }
+  return holding
+
+  function isHeld(): boolean {
+    return kept?.isHeld() === true
+  }
+
+  async function request(waitMs: number): Promise<boolean> {
+    const outcome = await pending.run('acquire', (stop) => {
+      dispatch({ type: 'acquiring' })
+      const onFailure = (error: LeaseError) => dispatch({ type: 'retrying', error })
+      return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }), onFailure)
+    })
+    // It was given up, or replaced by a longer call, or by a take-over.
+    if (outcome === undefined) return latest?.outcome ?? isHeld()
+    if (isGrant(outcome)) return keep(outcome)
+    if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
+    else dispatch({ type: 'refused' })
+    return false
+  }
+
+  /** False: the response took so long that the lock may have expired. */
+  function keep({ lease, sent }: Grant): boolean {
+    if (kept?.isHeld() && kept.record.token === lease.token) return true
+    // Every request for the lock follows a read, which brings the terms.
+    const { terms } = view
+    const keeping =
+      terms &&
+      keepLease(requests, lease, {
+        ttl: terms.ttl_ms,
+        heartbeat: terms.heartbeat_ms,
+        clock,
+        sent,
+        onEvent(event) {
+          if (kept !== keeping) return
+          if (event.type === 'renewed') {
+            dispatch({ type: 'renewed' })
+            expectHeartbeat()
+          }
+          if (event.type === 'error' && event.operation === 'renew') onTrouble(event.error)
+          if (event.type === 'lost') onLost(event.reason, event.error)
+        },
+      })
+    kept = keeping ?? undefined
+    dispatch(keeping ? { type: 'granted', token: lease.token } : { type: 'refused' })
+    if (keeping) expectHeartbeat()
+    return keeping !== null
+  }
+
+  /** A silent server is a problem long before the lock expires. */
+  function expectHeartbeat(): void {
+    cancelSilence()
+    const { heartbeat_ms, ttl_ms } = view.terms as RoomTerms
+    cancelSilence = clock.setTimer(onSilence, heartbeat_ms + ttl_ms * LATE_SHARE, true)
+  }
+
+  function onSilence(): void {
+    dispatch({ type: 'troubled', error: null })
+  }
+
+  function onTrouble(error: LeaseError): void {
+    if (isSignedOut(error)) dispatch({ type: 'signed-out', error })
+    else if (error.retryable) dispatch({ type: 'troubled', error })
+  }
+
+  async function demandLock(how: 'takeover' | 'request', demand: Demand): Promise<boolean> {
+    if (isClosed() || pending.has('demand')) return false
+    const outcome = await pending.run('demand', (stop) => {
+      change({ demand })
+      return requests.demand(how, stop)
+    })
+    if (outcome === undefined) return false
+    if (isGrant(outcome)) {
+      latest = undefined
+      pending.stop('acquire')
+      if (keep(outcome)) return true
+    }
+    if (outcome instanceof LeaseError) change({ demand: 'failed', error: outcome })
+    else change({ demand: typeof outcome === 'string' ? outcome : 'failed' })
+    return false
+  }
+
+  function onLost(reason: LossReason, error: LeaseError): void {
+    isResumable = reason === 'deadline' || reason === 'gave-up'
+    if (!isResumable) users.clear()
+    dispatch(isHandingOver ? { type: 'released' } : { type: 'lost', error })
+    isHandingOver = false
+    void resume()
+    void updates.refresh()
+  }
+
+  function onLeave(): void {
+    if (pending.any()) requests.withdraw().catch(() => {})
+    const leaving = kept
+    if (!leaving?.isHeld()) return
+    users.clear()
+    const release = () => void leaving.release().catch(() => {})
+    const done = holding.runSteps(steps)
+    // A page that is gone does not come back here: its save counts more than that others need not wait for the end.
+    if (done) void done.then(release)
+    else release()
+    dispatch({ type: 'lost', error: null })
+  }
+
+  async function resume(): Promise<void> {
+    if (isClosed()) return
+    if (kept?.isHeld()) await kept.renew().catch(() => {})
+    else if (isResumable) {
+      // Without a response, the next call tries again.
+      const grant = await requests.resume().catch(() => undefined)
+      if (grant === undefined || !isResumable) return
+      isResumable = false
+      if (grant) keep(grant)
+      else users.clear()
+    }
+  }
+}

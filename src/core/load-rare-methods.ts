@@ -1,0 +1,5 @@
+import * as rareMethods from './rare-methods.ts'
+
+export async function loadRareMethods(): Promise<typeof rareMethods> {
+  return rareMethods
+}

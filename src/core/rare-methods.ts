@@ -1,0 +1,158 @@
+/**
+ * The methods of leases that few programs use. A page loads them when it uses one. This module and those that it
+ * imports import only types from elsewhere, and get the functions of the core as `Tools`. With imports of their own a
+ * bundler would take the core apart, which makes it larger.
+ */
+import type { LeaseError } from '../base/errors.ts'
+import type { LeaseRecord } from '../base/records.ts'
+import { acquireAll } from './acquire-all.ts'
+import type { Core } from './create-leases.ts'
+import type { Keeper } from './keeper.ts'
+import { lead } from './lead.ts'
+import type { Lease } from './lease.ts'
+import type { Leases, LeasesQuery } from './leases.ts'
+import type { Manager, ManagerTools } from './manager.ts'
+import type { CallOptions, HoldingStore, LookingStore } from './store.ts'
+import { adopt, detach } from './ticket.ts'
+import { watch } from './watch.ts'
+
+export type RareMethods = Pick<
+  Leases,
+  | 'acquireAll'
+  | 'adopt'
+  | 'holders'
+  | 'inspect'
+  | 'lead'
+  | 'list'
+  | 'release'
+  | 'tryWithLease'
+  | 'waiting'
+  | 'watch'
+>
+
+/** What these methods have from the core. */
+export interface Tools extends Core {
+  readonly leases: Leases
+  readonly manager: Manager & ManagerTools
+  handle(keeper: Keeper): Lease
+}
+
+/** A store answers with pages of at most this number of leases. */
+const LIST_AT_ONCE = 1000
+const MOST_WAITERS = 1000
+
+export { detach }
+
+export function rareMethods(tools: Tools): RareMethods {
+  const { leases, manager, answerWithin, checkName, checkEach } = tools
+  const refuse: Tools['refuse'] = tools.refuse
+  return {
+    acquireAll: (resources, options) => acquireAll(tools, resources, options),
+    adopt: (ticket, options) => adopt(tools, ticket, options),
+    lead: (resource, work, options) => lead(tools, resource, work, options),
+
+    async inspect(resource) {
+      const found = await leases.holders(resource)
+      return found.find(({ state }) => state === 'held') ?? found[0] ?? null
+    },
+
+    async holders(resource) {
+      const [leases = []] = await ask('read', [checkName('resource', resource)])
+      return leases
+    },
+
+    async waiting(resource) {
+      const [queue] = await ask('waiting', {
+        resources: [checkName('resource', resource)],
+        limit: MOST_WAITERS,
+      })
+      return queue?.first ?? []
+    },
+
+    async release(resource, by) {
+      const name = checkName('resource', resource)
+      const { token } = Object(by) as typeof by
+      expectWhole('token', token, 0)
+      const { ended } = await ask('release', { resource: name, token }, name)
+      return ended?.state === 'released'
+    },
+
+    async list(query = {}) {
+      const checks = {
+        prefix: checkPrefix,
+        limit: (name: string, limit: unknown) => expectWhole(name, limit, 1),
+        after: expectString,
+      }
+      const { prefix = '', limit = 100, after } = checkEach(query, checks) as LeasesQuery
+      const found: LeaseRecord[] = []
+      let next = after
+      do {
+        const rest = { prefix, limit: Math.min(LIST_AT_ONCE, limit - found.length), after: next }
+        const page = await ask('list', rest)
+        found.push(...page.leases)
+        next = page.next
+      } while (next && found.length < limit)
+      return { leases: found, ...(next && { next }) }
+    },
+
+    async tryWithLease(resource, work, options) {
+      if (typeof work !== 'function') refuse('work', 'a function', work)
+      tools.expectOneAttempt(options)
+      let isGranted = false
+      const granted: typeof work = (lease, signal) => {
+        isGranted = true
+        return work(lease, signal)
+      }
+      try {
+        return { ran: true, result: await leases.withLease(resource, granted, { ...options, wait: 0 }) }
+      } catch (error) {
+        const { code, holder } = error as LeaseError
+        // The work itself may have asked for another lease.
+        if (isGranted || code !== 'lease-held') throw error
+        return { ran: false, holder }
+      }
+    },
+
+    async watch(query, listener) {
+      const { prefix = '' } = checkEach(query, { prefix: checkPrefix }) as typeof query
+      return watch(tools, prefix, listener, (resources) => ask('read', resources))
+    },
+  }
+
+  function ask<M extends 'read' | 'waiting' | 'list' | 'release'>(
+    method: M,
+    query: Parameters<Asked[M]>[0],
+    resource = '',
+  ): Promise<Awaited<ReturnType<Asked[M]>>> {
+    return manager.run(async (context, stop) => {
+      const { store, callTimeout, queue } = context
+      // The compiler cannot see that the query and the answer belong to the same method.
+      const asked = store as unknown as Record<M, (query: unknown, call: CallOptions) => Promise<never>>
+      if (!asked[method]) refuse('store', `a LeaseStore (with ${method})`, store)
+      // `close` waits for a release: it may have been carried out.
+      const end = method === 'release' ? undefined : stop
+      const call = asked[method](query, end ?? { timeout: callTimeout })
+      const answer = await answerWithin(call, callTimeout, context, resource, end)
+      // It may have been released.
+      queue?.wake(resource)
+      return answer
+    })
+  }
+
+  function expectWhole(option: string, value: unknown, min: number): void {
+    if (!Number.isSafeInteger(value) || (value as number) < min)
+      refuse(option, `a whole number from ${min}`, value)
+  }
+
+  function expectString(option: string, value: unknown): asserts value is string {
+    if (typeof value !== 'string') refuse(option, 'a string', value)
+  }
+
+  /** In NFC, as names are. */
+  function checkPrefix(option: string, prefix: unknown): string {
+    expectString(option, prefix)
+    return prefix.normalize('NFC')
+  }
+}
+
+type Asked = Required<LookingStore> & HoldingStore

@@ -1,0 +1,5 @@
+import * as rareParts from './rare-parts.ts'
+
+export async function loadRareParts(): Promise<typeof rareParts> {
+  return rareParts
+}

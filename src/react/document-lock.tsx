@@ -1,0 +1,103 @@
+import type { ReactNode } from 'react'
+import type {
+  DocumentLockOptions,
+  DocumentLockState,
+  Draft,
+  DraftCodec,
+  DraftOptions,
+  DraftState,
+  DocumentLock as Lock,
+} from '../client/index.ts'
+import { DraftNotice, type DraftNoticeProps } from './draft-notice.tsx'
+import { DraftStatusText } from './draft-status.tsx'
+import type { DraftTexts } from './draft-texts.ts'
+import { LockBanner } from './lock-banner.tsx'
+import type { LockTexts } from './lock-texts.ts'
+import { useDocumentLock } from './use-document-lock.ts'
+import { useDraft } from './use-draft.ts'
+
+/** What the function inside `<DocumentLock>` gets to show the document. */
+export interface DocumentView<T> {
+  readonly content: T
+  /** Whether the user may write now. */
+  readonly isWritable: boolean
+  /** The user has changed the content. It is saved by itself. */
+  readonly edit: Draft<T>['edit']
+  readonly draftState: DraftState<T>
+  readonly lockState: DocumentLockState
+  readonly draft: Draft<T> | null
+  readonly lock: Lock | null
+}
+
+interface CommonProps<T> extends Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> {
+  readonly roomId: string
+  /** Default `en`. */
+  readonly lang?: 'en' | 'ja'
+  /** Replaces some of the texts of the banner. */
+  readonly lockTexts?: Partial<LockTexts>
+  /** Replaces some of the texts about saved and unsaved content. */
+  readonly draftTexts?: Partial<DraftTexts>
+  /** The options of the draft. Those of the first render count. */
+  readonly draft?: DraftOptions<T>
+  /** Content as text, to copy and to compare it. Default: text as it is, anything else as JSON. */
+  readonly toText?: NonNullable<DraftNoticeProps<T>['toText']>
+  /** Compares two texts in place of `TextComparison`, for example with the editor of your page. */
+  readonly compare?: NonNullable<DraftNoticeProps<T>['compare']>
+  /** Shows the document. */
+  readonly children: (view: DocumentView<T>) => ReactNode
+}
+
+export interface TextDocumentLockProps extends CommonProps<string> {}
+
+export interface DocumentLockProps<T> extends CommonProps<T> {
+  readonly draft: DraftOptions<T> & { readonly codec: DraftCodec<T> }
+}
+
+/**
+ * A document that one person at a time edits, and that loses nothing: who is editing, whether everything is saved, and
+ * what to do with text that could not be saved. The function inside shows the document itself.
+ *
+ * @example
+ * <DocumentLock roomId="minutes-42" name="Mika">
+ *   {({ content, edit, isWritable }) => (
+ *     <textarea readOnly={!isWritable} value={content} onChange={({ target }) => edit(target.value)} />
+ *   )}
+ * </DocumentLock>
+ */
+export function DocumentLock(props: TextDocumentLockProps): ReactNode
+export function DocumentLock<T>(props: DocumentLockProps<T>): ReactNode
+export function DocumentLock<T>(props: CommonProps<T> & { readonly draft?: DraftOptions<T> }): ReactNode {
+  const { roomId, url, name, headers, lang = 'en', toText, compare, children } = props
+  const { state: lockState, lock } = useDocumentLock(roomId, {
+    ...(url !== undefined && { url }),
+    ...(name !== undefined && { name }),
+    ...(headers !== undefined && { headers }),
+  })
+  const { state: draftState, draft } = useDraft(lock, props.draft as DocumentLockProps<T>['draft'])
+  const { content, isWritable } = draftState
+  const edit: Draft<T>['edit'] = (changed) => draft?.edit(changed)
+  const texts = props.draftTexts && { texts: props.draftTexts }
+  return (
+    <div className="holdfast hf-document">
+      <LockBanner
+        state={lockState}
+        lock={lock}
+        draft={draftState}
+        lang={lang}
+        {...(props.lockTexts && { texts: props.lockTexts })}
+        onHandOver={() => draft?.flush()}
+      />
+      <DraftNotice
+        state={draftState}
+        draft={draft}
+        isHeld={lockState.held}
+        lang={lang}
+        {...texts}
+        {...(toText && { toText })}
+        {...(compare && { compare })}
+      />
+      {children({ content, isWritable, edit, draftState, lockState, draft, lock })}
+      <DraftStatusText state={draftState} lang={lang} {...texts} />
+    </div>
+  )
+}

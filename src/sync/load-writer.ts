@@ -1,0 +1,5 @@
+import * as writer from './writer.ts'
+
+export async function loadWriter(): Promise<typeof writer> {
+  return writer
+}
