@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { eventually } from '../eventually.ts'
 import { Program } from './program.ts'
 import type { PlacedBlock, Sandbox } from './sandbox.ts'
 import { HOLDFAST_PORT } from './servers.ts'
@@ -23,11 +24,18 @@ export async function besideItsServer<T>(
   try {
     // The program of the server writes this file when it listens.
     const { HOLDFAST_DOCS_PORTS: ports = '' } = environment
-    await running.until(() => existsSync(join(ports, String(HOLDFAST_PORT))))
+    const port = join(ports, String(HOLDFAST_PORT))
+    await running.until(() => existsSync(port))
+    await answersRequests(readFileSync(port, 'utf8'))
     return await run(environment)
   } finally {
     await running.kill()
   }
+}
+
+/** A server that starts listens already, and answers 503 to everything. */
+async function answersRequests(port: string): Promise<void> {
+  await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).not.toBe(503))
 }
 
 async function runAlone(placed: PlacedBlock, environment: NodeJS.ProcessEnv): Promise<void> {
