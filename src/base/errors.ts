@@ -28,7 +28,7 @@ export type LeaseErrorCode =
   | 'job-failed'
   /** The subject of the call does not exist, such as a job or an entity. */
   | 'not-found'
-  /** The job did not finish within the `timeout` of `once.wait` or the `wait` of `once.result`. */
+  /** The job did not finish within the `wait` of `once.wait` or `once.result`. */
   | 'not-finished'
   /**
    * The backend did not answer, or not in time. `cause` is the last connection error of the client, such as

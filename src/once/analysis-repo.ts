@@ -7,7 +7,7 @@ import { type OnWarning, releaseOrWarn } from './job-lock.ts'
 
 export interface AnalysisRepoOptions extends FirestoreJobsOptions {
   /** Called if a lock could not be released. Default: `console.warn`. */
-  readonly onWarning?: OnWarning
+  readonly onWarning?: OnWarning | undefined
 }
 
 export interface AnalysisRepo {
@@ -50,7 +50,7 @@ export function createAnalysisRepo(
     async acquireAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {
       expectText('lockOwner', lockOwner)
       const answer = await jobs.acquire(analysisId, lockOwner, millis(ttlSec))
-      return answer.acquired ? { acquired: true } : { acquired: false, reason: answer.reason }
+      return answer.granted ? { acquired: true } : { acquired: false, reason: answer.reason }
     },
     async releaseAnalysisLock(analysisId, lockOwner) {
       const name = typeof analysisId === 'string' ? analysisId : show(analysisId)

@@ -121,7 +121,7 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
     return documents.transact<JobAnswer | null>(id, (document) => {
       if (!document) return { answer: null }
       const { answer, change } = decideAcquire(lockOf(document), request, document.now)
-      const isFinished = !answer.acquired && answer.reason === 'already_finished'
+      const isFinished = !answer.granted && answer.reason === 'already_finished'
       return {
         answer: isFinished ? { ...answer, job: jobOf(id, document) } : answer,
         ...(change && { fields: fieldsOf(change) }),

@@ -22,7 +22,7 @@ import {
   type JobDocuments,
 } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
+import { DOCUMENT_FIELDS, fieldsOf, type JobFieldNames, type JobStatuses, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
 import { parseJson, parseTime } from './stored-values.ts'
 
@@ -31,10 +31,10 @@ const SWEEP_PAGE = 500
 
 export interface EtcdJobsOptions {
   /** All keys begin with it. Default `analyses/`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
-  readonly fields?: Partial<JobFields>
-  readonly statuses?: JobStatuses
+  readonly fields?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
 }
 
 interface FoundJob {

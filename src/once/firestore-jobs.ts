@@ -14,7 +14,7 @@ import {
 import { firestoreError, isAlreadyThere, isConflict } from '../clients/firestore-errors.ts'
 import { type DocumentDecision, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import { DOCUMENT_FIELDS, fieldsOf, type JobFields, type JobStatuses, statusesOf } from './naming.ts'
+import { DOCUMENT_FIELDS, fieldsOf, type JobFieldNames, type JobStatuses, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
 import { formatTime } from './stored-values.ts'
 
@@ -26,10 +26,10 @@ const MAX_JSON_BYTES = 8 * 1024 * 1024
 
 export interface FirestoreJobsOptions {
   /** The path of the collection. Default `analyses`. */
-  readonly collection?: string
+  readonly collection?: string | undefined
   /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
-  readonly fields?: Partial<JobFields>
-  readonly statuses?: JobStatuses
+  readonly fields?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
 }
 
 /**

@@ -25,13 +25,13 @@ export type {
 } from './job-store.ts'
 export { type MemoryJobsOptions, memoryJobs } from './memory-jobs.ts'
 export { type MysqlJobsOptions, mysqlJobs } from './mysql-jobs.ts'
-export type { JobFields, JobStatuses } from './naming.ts'
+export type { JobFieldNames, JobFields, JobStatuses } from './naming.ts'
 export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'
 export { createOnce, type Once, type OnceOptions } from './once.ts'
 export { type PostgresJobsOptions, postgresJobs } from './postgres-jobs.ts'
 export { type RedisJobsOptions, redisJobs } from './redis-jobs.ts'
 export type { ResultOptions, StoredResult } from './result.ts'
-export type { RunningJob, RunOptions, RunResult, Work } from './run.ts'
+export type { JobWork, RunningJob, RunOptions, RunResult } from './run.ts'
 export { type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
 export {
   createTaskHandler,

@@ -33,7 +33,7 @@ export function jobLock(
     supports: { queue: false, push: false, expiry: true, list: false, share: false },
     async acquire({ id, ttl }) {
       const answer = await jobs.acquire(jobId, ownerOf(id), ttl, { maxAttempts, create })
-      if (answer.acquired) {
+      if (answer.granted) {
         grant = answer
         return { granted: true, lease: record(id, answer, 'held') }
       }

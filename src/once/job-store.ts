@@ -82,7 +82,7 @@ export interface LockTime {
 }
 
 export interface JobGrant extends LockTime {
-  readonly acquired: true
+  readonly granted: true
   /** Rises with every grant of the job. */
   readonly token: number
   /** The number of this grant of the job, counted from 1. */
@@ -98,13 +98,13 @@ export type SkipReason =
   | 'too_many_attempts'
 
 export interface JobRefusal {
-  readonly acquired: false
+  readonly granted: false
   /** `payload_mismatch`: only with `create`. */
   readonly reason: SkipReason | 'payload_mismatch'
   /** Milliseconds until the other worker's lock ends. */
-  readonly remaining?: number
+  readonly remaining?: number | undefined
   /** The finished job, with its result or error. */
-  readonly job?: Job
+  readonly job?: Job | undefined
 }
 
 export type JobAnswer = JobGrant | JobRefusal

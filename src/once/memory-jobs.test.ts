@@ -17,7 +17,7 @@ describeJobStore('memory', {
       set: async (id: string) => {
         await jobs.release(id, 'a')
         const grant = await jobs.acquire(id, 'another program', 1000)
-        if (grant.acquired)
+        if (grant.granted)
           await jobs.finish(id, { owner: 'another program', token: grant.token }, { error: '' })
       },
     }
@@ -33,7 +33,7 @@ describe('jobs in memory', () => {
     const stop = jobs.watch?.('job', on)
     const grant = await jobs.acquire('job', 'a', 1000)
     expect(on).toHaveBeenCalledTimes(1)
-    if (grant.acquired) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
+    if (grant.granted) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
     expect(on).toHaveBeenCalledTimes(2)
     stop?.()
     await jobs.release('job', 'a')
@@ -49,7 +49,7 @@ describe('jobs in memory', () => {
       throw new Error('of the watcher')
     })
     jobs.watch?.('job', on)
-    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true })
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true })
     expect(on).toHaveBeenCalledTimes(1)
   })
 
@@ -61,7 +61,7 @@ describe('jobs in memory', () => {
     await jobs.release('job', 'a')
     clock.jump(-86_400_000)
     const after = await jobs.acquire('job', 'b', 1000)
-    expect(before.acquired && after.acquired && after.token === before.token + 1).toBe(true)
+    expect(before.granted && after.granted && after.token === before.token + 1).toBe(true)
   })
 
   it('use the statuses of the options', async () => {
@@ -69,7 +69,7 @@ describe('jobs in memory', () => {
     await jobs.add('job')
     expect(await jobs.read('job')).toMatchObject({ status: 'new' })
     const grant = await jobs.acquire('job', 'a', 1000)
-    if (grant.acquired) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
+    if (grant.granted) await jobs.finish('job', { owner: 'a', token: grant.token }, { result: 1 })
     expect(await jobs.read('job')).toMatchObject({ status: 'ok', finished: true })
   })
 

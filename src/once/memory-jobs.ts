@@ -7,8 +7,8 @@ import { DOCUMENT_FIELDS, type JobStatuses, statusesOf } from './naming.ts'
 import { parseTime } from './stored-values.ts'
 
 export interface MemoryJobsOptions {
-  readonly statuses?: JobStatuses
-  readonly clock?: Clock
+  readonly statuses?: JobStatuses | undefined
+  readonly clock?: Clock | undefined
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   COLUMNS,
   DOCUMENT_FIELDS,
   fieldsOf,
+  type JobFieldNames,
   type JobFields,
   type JobStatuses,
   KEPT_FIELDS,
@@ -49,12 +50,12 @@ const TYPES: JobFields = {
 
 export interface MysqlJobsOptions {
   /** Created if it does not exist. Default `analyses`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Default: the database of the connection. */
-  readonly database?: string
+  readonly database?: string | undefined
   /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
-  readonly columns?: Partial<JobFields>
-  readonly statuses?: JobStatuses
+  readonly columns?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
 }
 
 /**

@@ -18,18 +18,21 @@ export interface JobFields {
   readonly keptUntil: string
 }
 
+/** Other names for some values of a job. Those that are absent or `undefined` keep their default. */
+export type JobFieldNames = { readonly [Field in keyof JobFields]?: string | undefined }
+
 /** A table of an earlier version does not have these columns. They are added when the first result is to be kept. */
 export const KEPT_FIELDS = ['fingerprint', 'keptUntil'] as const
 
 export interface JobStatuses {
   /** The status of a job that was added. Default `PENDING`. */
-  readonly pending?: string
+  readonly pending?: string | undefined
   /** Final, with a result. Default `READY`. */
-  readonly ready?: string
+  readonly ready?: string | undefined
   /** Final, with an error. Default `FAILED`. */
-  readonly failed?: string
+  readonly failed?: string | undefined
   /** Other final statuses, such as `CANCELLED`. Default: none. */
-  readonly alsoFinal?: readonly string[]
+  readonly alsoFinal?: readonly string[] | undefined
 }
 
 export interface Statuses {
@@ -62,11 +65,12 @@ export const COLUMNS: JobFields = {
 }
 
 /** `option`: `fields` or `columns`. */
-export function fieldsOf(option: string, defaults: JobFields, given: Partial<JobFields> = {}): JobFields {
+export function fieldsOf(option: string, defaults: JobFields, given: JobFieldNames = {}): JobFields {
   expectObject(option, given)
-  expectOptions<Partial<JobFields>>(given, defaults, `${option}.`)
-  const fields = { ...defaults, ...given }
-  for (const [field, name] of Object.entries(fields)) expectText(`${option}.${field}`, name)
+  expectOptions<JobFieldNames>(given, defaults, `${option}.`)
+  const chosen = Object.entries(given).filter(([, name]) => name !== undefined)
+  for (const [field, name] of chosen) expectText(`${option}.${field}`, name)
+  const fields: JobFields = { ...defaults, ...Object.fromEntries(chosen) }
   const names = Object.values(fields)
   if (new Set(names).size < names.length) refuse(option, 'different names', names.join(', '))
   return fields

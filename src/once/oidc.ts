@@ -2,9 +2,9 @@ import { expectFunction, expectOptions, expectText } from '../base/arguments.ts'
 
 /** The fields of a verified token that are compared. */
 export interface OidcClaims {
-  readonly aud?: string | readonly string[]
-  readonly email?: string
-  readonly email_verified?: boolean
+  readonly aud?: string | readonly string[] | undefined
+  readonly email?: string | undefined
+  readonly email_verified?: boolean | undefined
 }
 
 export interface OidcOptions {

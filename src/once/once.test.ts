@@ -185,8 +185,8 @@ describe('invalid arguments', () => {
       'options: expected an object',
     ],
     ['an object as the id of a wait', (once) => once.wait({} as never), 'id: expected '],
-    ['a negative timeout', (once) => once.wait('job', { timeout: -1 }), 'timeout: expected '],
-    ['a BigInt as the timeout', (once) => once.wait('job', { timeout: 1n as never }), 'got 1n'],
+    ['a negative wait', (once) => once.wait('job', { wait: -1 }), 'wait: expected '],
+    ['a BigInt as the wait', (once) => once.wait('job', { wait: 1n as never }), 'got 1n'],
   ])('reject the call: %s', async (_, call, message) => {
     await expect(call(once)).rejects.toMatchObject(invalid(message))
   })
@@ -435,7 +435,7 @@ describe('stopping', () => {
 
   it('by close ends waits and reads that the store does not answer, with closed', async () => {
     vi.spyOn(jobs, 'read').mockReturnValue(new Promise(() => {}))
-    const ends = [once.wait('job', { timeout: Infinity }), once.read('job')].map((call) =>
+    const ends = [once.wait('job', { wait: Infinity }), once.read('job')].map((call) =>
       expect(call).rejects.toMatchObject({ code: 'closed' }),
     )
     await clock.advance(0)
@@ -545,7 +545,7 @@ describe('waiting for a job', () => {
 
   it('resolves at once if the job is finished', async () => {
     await once.run('job', () => 1)
-    expect(await once.wait('job', { timeout: 0 })).toMatchObject({ finished: true, result: 1 })
+    expect(await once.wait('job', { wait: 0 })).toMatchObject({ finished: true, result: 1 })
     expect(clock.pending).toBe(0)
   })
 
@@ -577,9 +577,9 @@ describe('waiting for a job', () => {
     expect(await waiting).toMatchObject({ result: 1 })
   })
 
-  it('ends by its timeout, by its signal and by close', async () => {
-    for (const timeout of [1000, '1s'] as const) {
-      const late = expect(once.wait('job', { timeout })).rejects.toMatchObject({
+  it('ends by its limit, by its signal and by close', async () => {
+    for (const wait of [1000, '1s'] as const) {
+      const late = expect(once.wait('job', { wait })).rejects.toMatchObject({
         code: 'not-finished',
         retryable: true,
         message: 'job job did not finish within 1000 ms: no worker has started it',
@@ -588,7 +588,7 @@ describe('waiting for a job', () => {
       await late
     }
     await once.run('job', () => Promise.reject(retryable('later'))).catch(() => {})
-    await expect(once.wait('job', { timeout: 0 })).rejects.toThrow(
+    await expect(once.wait('job', { wait: 0 })).rejects.toThrow(
       'job job did not finish within 0 ms: started 1 time, status PENDING',
     )
     const stop = new AbortController()
@@ -598,7 +598,7 @@ describe('waiting for a job', () => {
     await clock.advance(0)
     stop.abort()
     await aborted
-    const closed = expect(once.wait('job', { timeout: Infinity })).rejects.toMatchObject({ code: 'closed' })
+    const closed = expect(once.wait('job', { wait: Infinity })).rejects.toMatchObject({ code: 'closed' })
     await clock.advance(0)
     await once.close()
     await closed

@@ -13,11 +13,11 @@ import { type ResultOptions, resultOf, type StoredResult } from './result.ts'
 import {
   answerOfJobs,
   checkRunOptions,
+  type JobWork,
   type RunContext,
   type RunOptions,
   type RunResult,
   runJob,
-  type Work,
 } from './run.ts'
 import { type WaitOptions, waitForJob } from './wait.ts'
 
@@ -52,7 +52,7 @@ export interface Once extends AsyncDisposable {
    * const run = await once.run('analysis-42', async ({ token, signal }) => analyse(token, signal))
    * if (!run.ran) console.log(`skipped: ${run.reason}`, run.job?.result)
    */
-  run<T>(id: string, work: Work<T>, options?: RunOptions): Promise<RunResult<T>>
+  run<T>(id: string, work: JobWork<T>, options?: RunOptions): Promise<RunResult<T>>
   /**
    * The result of the job: the first caller runs `work`, later ones get its stored result, and callers at the same time
    * wait for it. The job need not be added before. Rejects with `payload-mismatch` if the job was started with another
@@ -61,13 +61,13 @@ export interface Once extends AsyncDisposable {
    * @example
    * const { result, ran } = await once.result(`payment:${key}`, () => charge(order), { payload: order })
    */
-  result<T>(id: string, work: Work<T>, options?: ResultOptions): Promise<StoredResult<T>>
+  result<T>(id: string, work: JobWork<T>, options?: ResultOptions): Promise<StoredResult<T>>
   /**
    * Deletes jobs whose results are no longer kept. Resolves with their number. `result` does that by itself from time
    * to time.
    */
   sweep(): Promise<number>
-  /** Resolves with the job when it is finished, by any worker. Rejects with `not-finished` after `timeout`. */
+  /** Resolves with the job when it is finished, by any worker. Rejects with `not-finished` after `wait`. */
   wait(id: string, options?: WaitOptions): Promise<Job>
   /** The job as it is now; `null` if it does not exist. */
   read(id: string): Promise<Job | null>

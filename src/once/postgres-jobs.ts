@@ -4,23 +4,23 @@ import { type PostgresClient, postgresDatabase } from '../clients/postgres.ts'
 import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
 import { identifier } from '../clients/sql-text.ts'
 import type { JobStore } from './job-store.ts'
-import { COLUMNS, fieldsOf, type JobFields, type JobStatuses, KEPT_FIELDS, statusesOf } from './naming.ts'
+import { COLUMNS, fieldsOf, type JobFieldNames, type JobStatuses, KEPT_FIELDS, statusesOf } from './naming.ts'
 import { jobQueries } from './postgres-queries.ts'
 import { type Operation, requestJobs } from './request-jobs.ts'
 
 export interface PostgresJobsOptions {
   /** Created if it does not exist. Default `analyses`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Default: the search path of the connection decides. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
-  readonly columns?: Partial<JobFields>
-  readonly statuses?: JobStatuses
+  readonly columns?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
   /**
    * Prepares each statement once per connection of `pg`, which is faster. Some poolers cannot do this, such as
    * PgBouncer before 1.21. Default false. The `sql` of `postgres` has its own setting.
    */
-  readonly prepare?: boolean
+  readonly prepare?: boolean | undefined
 }
 
 /** The name of each prepared statement by its text. Everybody that uses the same connection shares these names. */

@@ -118,16 +118,16 @@ export function requestJobs({ ask, sweepsItself = false, ...backend }: JobReques
     const { answer } = row
     switch (answer) {
       case 'already_finished':
-        return { acquired: false, reason: answer, job: jobOf(id, row, true) }
+        return { granted: false, reason: answer, job: jobOf(id, row, true) }
       case 'too_many_attempts':
       case 'payload_mismatch':
-        return { acquired: false, reason: answer }
+        return { granted: false, reason: answer }
       case 'locked':
-        return { acquired: false, reason: answer, remaining: numberIn(row, 'remaining') }
+        return { granted: false, reason: answer, remaining: numberIn(row, 'remaining') }
       case 'granted':
       case 'again':
         return {
-          acquired: true,
+          granted: true,
           token: numberIn(row, 'token'),
           attempt: numberIn(row, 'attempts'),
           ...timeOf(row),

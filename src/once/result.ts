@@ -12,7 +12,7 @@ import { WakeSignal } from '../base/wake-signal.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { expectId, MAX_TTL_MS } from './job-arguments.ts'
 import type { JobRefusal } from './job-store.ts'
-import { checkRunOptions, type RunContext, type RunOptions, runJob, type Work } from './run.ts'
+import { checkRunOptions, type JobWork, type RunContext, type RunOptions, runJob } from './run.ts'
 import { POLL_BEHIND_PUSH_MS } from './wait.ts'
 
 const DAY_MS = 86_400_000
@@ -42,7 +42,7 @@ export interface StoredResult<T> {
 export async function resultOf<T>(
   context: RunContext,
   id: string,
-  work: Work<T>,
+  work: JobWork<T>,
   options: ResultOptions,
 ): Promise<StoredResult<T>> {
   const { jobs, clock, closing } = context
@@ -56,7 +56,7 @@ export async function resultOf<T>(
   const create = { fingerprint: await fingerprintOf(payload), keepMs }
   const terms = { create, keepsFailures: failures === 'keep' }
   let isStarted = false
-  const started: Work<T> = (job) => {
+  const started: JobWork<T> = (job) => {
     isStarted = true
     return work(job)
   }

@@ -28,19 +28,19 @@ describe('the rules', () => {
     expect(decideAcquire({ ...NEW, finished: true }, request, 0).answer).toMatchObject({
       reason: 'already_finished',
     })
-    expect(decideAcquire(NEW, request, 0).answer).toMatchObject({ acquired: true })
-    expect(decideAcquire({ ...held, expiresAt: 10 }, request, 10).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire(NEW, request, 0).answer).toMatchObject({ granted: true })
+    expect(decideAcquire({ ...held, expiresAt: 10 }, request, 10).answer).toMatchObject({ granted: true })
     expect(decideAcquire({ ...held, expiresAt: 11 }, request, 10).answer).toMatchObject({
       reason: 'locked',
       remaining: 1,
     })
-    expect(decideAcquire({ ...held, expiresAt: null }, request, 10).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire({ ...held, expiresAt: null }, request, 10).answer).toMatchObject({ granted: true })
   })
 
   it('keep a lock with an unreadable expiry live for a TTL after the last change', () => {
     const unreadable = { ...held, expiresAt: Number.NaN, updatedAt: 50 }
     expect(decideAcquire(unreadable, request, 149).answer).toMatchObject({ reason: 'locked' })
-    expect(decideAcquire(unreadable, request, 150).answer).toMatchObject({ acquired: true })
+    expect(decideAcquire(unreadable, request, 150).answer).toMatchObject({ granted: true })
     const unknown = { ...unreadable, updatedAt: null }
     expect(decideAcquire(unknown, request, 5)).toMatchObject({
       answer: { reason: 'locked' },
@@ -85,7 +85,7 @@ describe('in any order of calls, even if the clock steps back', () => {
           if (type === 'acquire') {
             const { answer, change } = decideAcquire(job, { owner: who, ttlMs: 100, maxAttempts: 9 }, now)
             apply(change)
-            if (!answer.acquired) return
+            if (!answer.granted) return
             const live = before.owner !== null && (before.expiresAt ?? 0) > now
             if (live) expect([before.owner, answer.token]).toEqual([who, last])
             else expect(answer.token).toBeGreaterThan(last)

@@ -61,10 +61,10 @@ export function decideAcquire(job: LockedJob, request: LockRequest, now: number)
   if (!create) return decideLock(job, request, now)
   const isOver = job.keptUntil !== null && job.keptUntil <= now && remainingOf(job, request.ttlMs, now) <= 0
   if (!isOver && job.fingerprint !== null && job.fingerprint !== create.fingerprint)
-    return { answer: { acquired: false, reason: 'payload_mismatch' } }
+    return { answer: { granted: false, reason: 'payload_mismatch' } }
   const begun = isOver ? { ...job, finished: false, owner: null, attempts: 0 } : job
   const { answer, change } = decideLock(begun, request, now)
-  if (!answer.acquired) return { answer, ...(change && { change }) }
+  if (!answer.granted) return { answer, ...(change && { change }) }
   const { fingerprint, keepMs } = create
   const keptUntil = keptUntilOf(answer.expiresAt, keepMs)
   return { answer, change: { ...change, fingerprint, keptUntil, ...(isOver && { outcome: null }) } }
@@ -72,11 +72,11 @@ export function decideAcquire(job: LockedJob, request: LockRequest, now: number)
 
 function decideLock(job: LockedJob, request: LockRequest, now: number): Decision<JobAnswer> {
   const { owner, ttlMs, maxAttempts = Infinity } = request
-  if (job.finished) return { answer: { acquired: false, reason: 'already_finished' } }
+  if (job.finished) return { answer: { granted: false, reason: 'already_finished' } }
   const remaining = remainingOf(job, ttlMs, now)
   if (remaining > 0 && job.owner !== owner)
     return {
-      answer: { acquired: false, reason: 'locked', remaining },
+      answer: { granted: false, reason: 'locked', remaining },
       // The first request that sees an unreadable expiry records the time, so that the lock can end.
       ...(Number.isNaN(job.expiresAt) && job.updatedAt === null && { change: { heartbeatAt: now } }),
     }
@@ -84,7 +84,7 @@ function decideLock(job: LockedJob, request: LockRequest, now: number): Decision
   const token = nextToken(job, now)
   if (job.attempts >= maxAttempts)
     return {
-      answer: { acquired: false, reason: 'too_many_attempts' },
+      answer: { granted: false, reason: 'too_many_attempts' },
       // The token rises, so that the last holder does not take this outcome for its own.
       change: { ...UNLOCKED, token, outcome: { error: tooManyAttempts(job.attempts) } },
     }
@@ -94,7 +94,7 @@ function decideLock(job: LockedJob, request: LockRequest, now: number): Decision
 
 function grant({ token, attempts }: LockedJob, expiresAt: number, now: number): Decision<JobAnswer> {
   return {
-    answer: { acquired: true, token, attempt: attempts, expiresAt, remaining: expiresAt - now },
+    answer: { granted: true, token, attempt: attempts, expiresAt, remaining: expiresAt - now },
     change: { expiresAt, heartbeatAt: now, token, attempts },
   }
 }

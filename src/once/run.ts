@@ -52,7 +52,7 @@ export interface RunningJob {
   readonly signal: AbortSignal
 }
 
-export type Work<T> = (job: RunningJob) => T | PromiseLike<T>
+export type JobWork<T> = (job: RunningJob) => T | PromiseLike<T>
 
 export type RunResult<T> =
   | { readonly ran: true; readonly result: T }
@@ -104,7 +104,7 @@ export type Ended<T> =
 export async function runJob<T>(
   context: RunContext,
   id: string,
-  work: Work<T>,
+  work: JobWork<T>,
   options: CheckedRunOptions,
   terms?: ResultTerms,
 ): Promise<Ended<T>> {
@@ -120,7 +120,7 @@ export async function runJob<T>(
   try {
     if (add) await ask(jobs.add(id))
     const lease = await acquire()
-    if (!lease) return { ran: false, refusal: lock.refusal ?? { acquired: false, reason: 'locked' } }
+    if (!lease) return { ran: false, refusal: lock.refusal ?? { granted: false, reason: 'locked' } }
     try {
       follow(lease.signal)
       return { ran: true, ...(await runLocked(lease)) }

@@ -16,7 +16,7 @@ import type { JobStore } from './job-store.ts'
 import {
   COLUMNS,
   fieldsOf,
-  type JobFields,
+  type JobFieldNames,
   type JobStatuses,
   KEPT_FIELDS,
   quoted,
@@ -27,12 +27,12 @@ import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
 export interface SqliteJobsOptions {
   /** Created if it does not exist. Default `analyses`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
-  readonly columns?: Partial<JobFields>
-  readonly statuses?: JobStatuses
+  readonly columns?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
   /** The store's own clock. Default: the system's, which all processes of the machine share. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /**

@@ -12,7 +12,7 @@ import { notify } from '../base/notify.ts'
 import { warn } from '../base/warn.ts'
 import { expectId } from './job-arguments.ts'
 import type { Once } from './once.ts'
-import { checkRunOptions, type RunOptions, type Work } from './run.ts'
+import { checkRunOptions, type JobWork, type RunOptions } from './run.ts'
 
 /** What the queue says about a delivery. Anybody can send these headers, so use them only behind `authorize`. */
 export interface Delivery {
@@ -25,7 +25,7 @@ export interface Delivery {
 export interface TaskHandlerOptions
   extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'callTimeout' | 'maxAttempts'> {
   /** The job itself, and what the queue says about its delivery. */
-  readonly work: (job: Parameters<Work<unknown>>[0] & { readonly delivery: Delivery }) => unknown
+  readonly work: (job: Parameters<JobWork<unknown>>[0] & { readonly delivery: Delivery }) => unknown
   /**
    * Whether this request may start work, for example by its OIDC token: see `oidcAuthorize`. `'everyone'`: every
    * request may, because something else keeps strangers out. Default: every request may, with a `HoldfastWarning`.

@@ -5,6 +5,7 @@ import { type Duration, expectDuration } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
 import { backoffMs } from '../base/pause.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
+import { warnOnce } from '../base/warn.ts'
 import { expectId, notFound } from './job-arguments.ts'
 import type { Job } from './job-store.ts'
 import { answerOfJobs, type RunContext } from './run.ts'
@@ -12,8 +13,12 @@ import { answerOfJobs, type RunContext } from './run.ts'
 /** A push may be lost, so a waiter reads the job again after this long in any case. */
 export const POLL_BEHIND_PUSH_MS = 5000
 
+const WAIT_MS = 60_000
+
 export interface WaitOptions {
   /** How long to wait; 0 reads once, `Infinity` never gives up. The first read has at least a second. Default 60 s. */
+  readonly wait?: Duration | undefined
+  /** @deprecated Another name for `wait`. */
   readonly timeout?: Duration | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -25,9 +30,10 @@ export async function waitForJob(
 ): Promise<Job> {
   const { jobs, clock, callTimeout, closing } = context
   expectId(id)
-  expectOptions(options, { timeout: 1, signal: 1 })
-  const { timeout = 60_000, signal } = options
-  const timeoutMs = timeout === Infinity ? timeout : expectDuration('timeout', timeout, 0)
+  expectOptions(options, { wait: 1, timeout: 1, signal: 1 })
+  const { timeout, wait = timeout ?? WAIT_MS, signal } = options
+  if (timeout !== undefined) warnOnce('once.wait: the option timeout is now called wait')
+  const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
   if (signal !== undefined) expectSignal('signal', signal)
   const started = clock.monotonic()
   const wakeSignal = new WakeSignal(clock)
@@ -52,7 +58,7 @@ export async function waitForJob(
       if (left() === 0)
         throw new LeaseError(
           'not-finished',
-          `job ${id} did not finish within ${timeoutMs} ms: ${progressOf(job)}`,
+          `job ${id} did not finish within ${waitMs} ms: ${progressOf(job)}`,
           { resource: id },
         )
     }
@@ -63,7 +69,7 @@ export async function waitForJob(
 
   /** `undefined`: the store did not answer this time. */
   async function read(atLeastMs: number): Promise<Job | undefined> {
-    const limit = timeoutMs ? Math.min(callTimeout, Math.max(left(), atLeastMs)) : callTimeout
+    const limit = waitMs ? Math.min(callTimeout, Math.max(left(), atLeastMs)) : callTimeout
     try {
       const job = await answerOfJobs({ ...context, callTimeout: limit }, jobs.read(id), stop.signal, id)
       if (!job) throw notFound(id)
@@ -77,7 +83,7 @@ export async function waitForJob(
 
   /** Less than a millisecond counts as zero: a timer that fired slightly early must not cause a useless read. */
   function left(): number {
-    const rest = timeoutMs - (clock.monotonic() - started)
+    const rest = waitMs - (clock.monotonic() - started)
     return rest < 1 ? 0 : rest
   }
 }

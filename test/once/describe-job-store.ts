@@ -83,7 +83,7 @@ async function answersOf(
       answers.push(await jobs.finish(id, { owner, token: tokens.at(-1 - grant) ?? 1 }, outcome, LONG_MS))
     else {
       const answer = await jobs.acquire(id, owner, LONG_MS, { maxAttempts, create })
-      if (!answer.acquired) answers.push([answer.reason, answer.job && { ...answer.job, id: undefined }])
+      if (!answer.granted) answers.push([answer.reason, answer.job && { ...answer.job, id: undefined }])
       else {
         if (!tokens.includes(answer.token)) tokens.push(answer.token)
         answers.push([tokens.indexOf(answer.token), answer.attempt])
@@ -114,7 +114,7 @@ export function describeJobStore<H extends JobStoreHarness>(
 
     test('初回取得成功: the first request is granted', async ({ jobs }) => {
       const grant = await jobs.acquire('job', 'a', LONG_MS)
-      expect(grant).toMatchObject({ acquired: true, attempt: 1 })
+      expect(grant).toMatchObject({ granted: true, attempt: 1 })
       expect((grant as JobGrant).remaining).toBeGreaterThan(LONG_MS / 2)
       expect((grant as JobGrant).remaining).toBeLessThanOrEqual(LONG_MS)
     })
@@ -124,8 +124,8 @@ export function describeJobStore<H extends JobStoreHarness>(
         jobs.acquire('job', 'a', LONG_MS),
         peer.acquire('job', 'b', LONG_MS),
       ])
-      expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
-      expect(answers.find(({ acquired }) => !acquired)).toMatchObject({ reason: 'locked' })
+      expect(answers.filter(({ granted }) => granted)).toHaveLength(1)
+      expect(answers.find(({ granted }) => !granted)).toMatchObject({ reason: 'locked' })
     })
 
     test('a job whose work throws is failed, whatever the text of the error is', async ({ jobs }) => {
@@ -141,7 +141,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const { jobs, peer } = harness
       await whileLive(jobs, ttls, async (id, liveMs) => {
         const first = await grab(jobs, 'a', liveMs, id)
-        expect(await peer.acquire(id, 'b', ttl)).toMatchObject({ acquired: false, reason: 'locked' })
+        expect(await peer.acquire(id, 'b', ttl)).toMatchObject({ granted: false, reason: 'locked' })
         return async () => {
           await pass(harness, liveMs + 20)
           const second = await grab(peer, 'b', LONG_MS, id)
@@ -161,7 +161,7 @@ export function describeJobStore<H extends JobStoreHarness>(
         expect(await jobs.finish(id, { owner: 'a', token }, outcome)).toBe(true)
         for (const owner of ['a', 'b'])
           expect(await peer.acquire(id, owner, LONG_MS)).toEqual({
-            acquired: false,
+            granted: false,
             reason: 'already_finished',
             job: await jobs.read(id),
           })
@@ -182,7 +182,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, n) => (n % 2 ? jobs : peer).acquire('job', `owner-${n}`, LONG_MS)),
       )
-      expect(answers.filter(({ acquired }) => acquired)).toHaveLength(1)
+      expect(answers.filter(({ granted }) => granted)).toHaveLength(1)
       expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
     })
 
@@ -193,7 +193,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, n) => (n % 2 ? jobs : peer).acquire('job', `owner-${n}`, LONG_MS)),
       )
-      const granted = answers.filter((answer): answer is JobGrant => answer.acquired)
+      const granted = answers.filter((answer): answer is JobGrant => answer.granted)
       expect(granted).toMatchObject([{ attempt: 2 }])
       expect(granted[0]?.token).toBeGreaterThan(token)
     })
@@ -287,7 +287,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const first = await grab(jobs, 'a', ttl)
       await pass(harness, ttl + 20)
       expect(await peer.acquire('job', 'b', LONG_MS, { maxAttempts: 1 })).toEqual({
-        acquired: false,
+        granted: false,
         reason: 'too_many_attempts',
       })
       expect(await peer.read('job')).toMatchObject({ status: 'FAILED', finished: true, attempts: 1 })
@@ -301,7 +301,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       await grab(jobs, 'a', LONG_MS)
       const limit = { maxAttempts: 1 }
       expect(await peer.acquire('job', 'b', LONG_MS, limit)).toMatchObject({ reason: 'locked' })
-      expect(await jobs.acquire('job', 'a', LONG_MS, limit)).toMatchObject({ acquired: true, attempt: 1 })
+      expect(await jobs.acquire('job', 'a', LONG_MS, limit)).toMatchObject({ granted: true, attempt: 1 })
     })
 
     test('a job that does not exist is not-found', async ({ jobs }) => {
@@ -326,7 +326,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const ids = ['x', 'X', 'x y', 'ü', '日本', `it's "quoted"`]
       for (const id of ids) await jobs.add(id)
       const answers = await Promise.all(ids.map((id) => peer.acquire(id, `owner of ${id}`, LONG_MS)))
-      expect(answers.every(({ acquired }) => acquired)).toBe(true)
+      expect(answers.every(({ granted }) => granted)).toBe(true)
     })
 
     test('invalid arguments are refused', async ({ jobs }) => {
@@ -356,11 +356,11 @@ export function describeJobStore<H extends JobStoreHarness>(
       const acquire = (store: JobStore, owner: string, terms = create) =>
         store.acquire('new', owner, LONG_MS, { create: terms })
       const answers = await Promise.all([acquire(jobs, 'a'), acquire(peer, 'b'), acquire(peer, 'c')])
-      const [grant, ...others] = answers.filter(({ acquired }) => acquired) as JobGrant[]
+      const [grant, ...others] = answers.filter(({ granted }) => granted) as JobGrant[]
       expect([grant?.attempt, others]).toEqual([1, []])
       const owner = ['a', 'b', 'c'][answers.indexOf(grant as JobGrant)] as string
       expect(await acquire(peer, 'd')).toMatchObject({ reason: 'locked' })
-      expect(await acquire(peer, 'd', other)).toEqual({ acquired: false, reason: 'payload_mismatch' })
+      expect(await acquire(peer, 'd', other)).toEqual({ granted: false, reason: 'payload_mismatch' })
       const holder = { owner, token: grant?.token ?? 0 }
       expect(await jobs.finish('new', holder, { result: [1, 'ü'] }, LONG_MS)).toBe(true)
       expect(await acquire(peer, 'd', other)).toMatchObject({ reason: 'payload_mismatch' })
@@ -375,7 +375,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       peer,
     }) => {
       const create = { fingerprint: 'one', keepMs: Infinity }
-      expect(await jobs.acquire('job', 'a', LONG_MS, { create })).toMatchObject({ acquired: true })
+      expect(await jobs.acquire('job', 'a', LONG_MS, { create })).toMatchObject({ granted: true })
       const other = { ...create, fingerprint: 'two' }
       expect(await peer.acquire('job', 'b', LONG_MS, { create: other })).toMatchObject({
         reason: 'payload_mismatch',
@@ -387,7 +387,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const create = { fingerprint: 'one', keepMs: ttl }
       const finishAs = async (id: string, keepMs: number) => {
         const grant = await jobs.acquire(id, 'a', LONG_MS, { create: { ...create, keepMs } })
-        if (!grant.acquired) throw new Error(grant.reason)
+        if (!grant.granted) throw new Error(grant.reason)
         expect(await jobs.finish(id, { owner: 'a', token: grant.token }, { result: id }, keepMs)).toBe(true)
         return grant.token
       }
@@ -398,7 +398,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       await pass(harness, ttl + 20)
       const again = { create: { ...create, fingerprint: 'two' } }
       const second = (await peer.acquire('short', 'b', ttl, again)) as JobGrant
-      expect(second).toMatchObject({ acquired: true, attempt: 1 })
+      expect(second).toMatchObject({ granted: true, attempt: 1 })
       expect(second.token).toBeGreaterThan(token)
       expect(await peer.read('short')).toMatchObject({ finished: false, result: null, error: null })
       expect(await peer.finish('short', { owner: 'b', token: second.token }, { result: 2 }, ttl)).toBe(true)
@@ -445,10 +445,10 @@ export function describeJobStore<H extends JobStoreHarness>(
         await whileLive(jobs, ttls, async (id, liveMs) => {
           await grab(jobs, 'a', LONG_MS, id)
           await set(id, 'lockExpiresAt', 'tomorrow')
-          expect(await peer.acquire(id, 'b', liveMs)).toMatchObject({ acquired: false, reason: 'locked' })
+          expect(await peer.acquire(id, 'b', liveMs)).toMatchObject({ granted: false, reason: 'locked' })
           return async () => {
             await pass(harness, liveMs + 20)
-            expect(await peer.acquire(id, 'b', liveMs)).toMatchObject({ acquired: true, attempt: 2 })
+            expect(await peer.acquire(id, 'b', liveMs)).toMatchObject({ granted: true, attempt: 2 })
           }
         })
       })
@@ -477,7 +477,7 @@ async function whileLive(
 
 async function grab(jobs: JobStore, owner: string, ttlMs: number, id = 'job'): Promise<JobGrant> {
   const answer = await jobs.acquire(id, owner, ttlMs)
-  if (!answer.acquired) throw new Error(`${owner} was refused: ${answer.reason}`)
+  if (!answer.granted) throw new Error(`${owner} was refused: ${answer.reason}`)
   return answer
 }
 

@@ -71,7 +71,7 @@ describe('a job in etcd', () => {
     try {
       expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ reason: 'locked' })
       await eventually(async () =>
-        expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ acquired: true, attempt: 2 }),
+        expect(await jobs.acquire('job', 'b', 60_000)).toMatchObject({ granted: true, attempt: 2 }),
       )
     } finally {
       vi.useRealTimers()

@@ -83,7 +83,7 @@ describe('a job in a document of Firestore', () => {
     const contended: Firestore = Object.assign(Object.create(client), { runTransaction })
     const rerunning = firestoreJobs(contended, { collection })
     await jobs.add('job')
-    expect(await rerunning.acquire('job', 'a', 60_000)).toMatchObject({ acquired: true, attempt: 1 })
+    expect(await rerunning.acquire('job', 'a', 60_000)).toMatchObject({ granted: true, attempt: 1 })
     expect(await fieldsOf('job')).toMatchObject({ lockOwner: 'a', attempts: 1 })
     expect(runs).toBe(2)
   })
@@ -93,7 +93,7 @@ describe('a job in a document of Firestore', () => {
     await documentOf('job').set({ status: 'QUEUED', lockOwner: 'other', lockExpiresAt: soon })
     expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ reason: 'locked' })
     await documentOf('job').update({ lockExpiresAt: new Date(Date.now() - 60_000) })
-    expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ acquired: true })
+    expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ granted: true })
   })
 
   it('has the field names and statuses of the options', async () => {

@@ -80,11 +80,11 @@ describe('a job in a table of MySQL', () => {
       before(connection, async (sql) => {
         if (!isFirst || !sql.startsWith('update')) return
         isFirst = false
-        expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ acquired: true })
+        expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ granted: true })
       }),
       { table, database },
     )
-    expect(await late.acquire('job', 'b', 60_000)).toMatchObject({ acquired: false, reason: 'locked' })
+    expect(await late.acquire('job', 'b', 60_000)).toMatchObject({ granted: false, reason: 'locked' })
     expect(await jobs.refresh('job', 'a', 60_000)).not.toBeNull()
     expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
   })

@@ -129,7 +129,7 @@ describe('a job in a table of Postgres', () => {
     await pool.query('select pg_terminate_backend($1)', [rows[0].pid])
     await broken
     expect(own.listenerCount('error')).toBe(1)
-    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true })
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true })
     await own.end()
   })
 

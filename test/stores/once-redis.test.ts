@@ -56,7 +56,7 @@ describe('a job in a hash of Redis', () => {
     })
     await redis.hset(key, 'state of "it"', 'cancelled')
     expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({
-      acquired: false,
+      granted: false,
       reason: 'already_finished',
     })
   })
@@ -66,7 +66,7 @@ describe('a job in a hash of Redis', () => {
     await redis.del(key)
     await redis.hset(key, 'title', 'mine')
     expect(await jobs.read('job')).toMatchObject({ status: null, finished: false, attempts: 0 })
-    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true, attempt: 1 })
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true, attempt: 1 })
   })
 
   it('is locked by the clock of the server, not of the worker', async () =>
@@ -140,7 +140,7 @@ describe('a damaged job in Redis', () => {
         expect(await jobs.acquire('job', 'a', 1000), expiry).toMatchObject({ reason: 'locked' })
       }
       await clock.advance(2)
-      expect(await jobs.acquire('job', 'a', 1000), expiry).toMatchObject({ acquired: true })
+      expect(await jobs.acquire('job', 'a', 1000), expiry).toMatchObject({ granted: true })
     }
   })
 
@@ -160,7 +160,7 @@ describe('a damaged job in Redis', () => {
     await redis.hset(key, { lockToken: 'nan', attempts: '1.5', result: '{', error: '' })
     expect(await jobs.read('job')).toMatchObject({ attempts: 0, result: null, error: '' })
     const token = clock.now() * 1000
-    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true, token, attempt: 1 })
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true, token, attempt: 1 })
   })
 
   it('gets a higher token also after the clock of the server was set back', async () => {

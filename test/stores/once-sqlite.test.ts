@@ -102,7 +102,7 @@ describe('a job in a table of SQLite', () => {
     for (; ticks < 20; ticks++) await new Promise((resolve) => setTimeout(resolve, 1))
     other.exec('commit')
     other.close()
-    expect(await asked).toMatchObject({ acquired: true })
+    expect(await asked).toMatchObject({ granted: true })
     expect(ticks).toBe(20)
   })
 
@@ -113,7 +113,7 @@ describe('a job in a table of SQLite', () => {
     const asked = jobs.acquire('job', 'a', 1000)
     await new Promise((resolve) => setTimeout(resolve, 10))
     database.exec('rollback')
-    expect(await asked).toMatchObject({ acquired: true })
+    expect(await asked).toMatchObject({ granted: true })
     expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
   })
 
@@ -143,7 +143,7 @@ describe('a job in a table of SQLite', () => {
     onTestFinished(() => replaced.close())
     await sqliteJobs(replaced).add('job')
     await expect(jobs.acquire('job', 'a', 1000)).rejects.toMatchObject(gone)
-    expect(await sqliteJobs(replaced).acquire('job', 'b', 1000)).toMatchObject({ acquired: true })
+    expect(await sqliteJobs(replaced).acquire('job', 'b', 1000)).toMatchObject({ granted: true })
   })
 
   it('needs a database and valid options', () => {
@@ -175,7 +175,7 @@ describe('a job in a table of SQLite', () => {
       expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ reason: 'locked' })
     }
     await clock.advance(2)
-    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ acquired: true })
+    expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true })
   })
 })
 

@@ -52,7 +52,7 @@ async function runsWithOptions(jobs: JobStore): Promise<void> {
     ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3, signal, add: true },
   })
   assert(run.ran)
-  assert.equal((await once.wait(id, { timeout: '1m', signal })).status, 'DONE')
+  assert.equal((await once.wait(id, { wait: '1m', signal })).status, 'DONE')
 }
 
 async function givesOneResult(jobs: JobStore): Promise<void> {
