@@ -9,7 +9,7 @@ import { queriesOf as mysqlQueriesOf } from './mysql/queries.ts'
 import { namesOf } from './postgres/names.ts'
 import { queriesOf } from './postgres/queries.ts'
 import { Batches } from './redis/batches.ts'
-import { Listing } from './redis/listing.ts'
+import { Queries } from './redis/queries.ts'
 
 const ask: Ask = { resource: 'r', id: 'id', owner: 'Mika', ttl: 1000 }
 const UNAVAILABLE = {
@@ -76,11 +76,11 @@ describe.each<[string, unknown]>([
   })
 
   it('has not answered who waits', async () => {
-    const listing = new Listing(
+    const queries = new Queries(
       { run: async () => ({ now: 1, value: String(answer) }) } as unknown as Batches,
       'holdfast',
     )
-    const waiting = listing.waiting({ resources: ['r'], limit: 1 }, new Stop())
+    const waiting = queries.waiting({ resources: ['r'], limit: 1 }, new Stop())
     await expect(waiting).rejects.toMatchObject(UNAVAILABLE)
   })
 })

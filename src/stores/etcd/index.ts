@@ -7,12 +7,12 @@ import type { Answer, Ask, LeaseStore, Refusal, ReleaseAsk, Released } from '../
 import { askAgainIn, RESERVATION_MS } from '../lease-row.ts'
 import type { Work } from '../local/calls.ts'
 import { StoreCalls } from '../local/store-calls.ts'
-import { decodeLease, encodeWaiter, secondsOf } from './format.ts'
-import { isWithinKeys, Keys } from './keys.ts'
-import { Looking } from './looking.ts'
+import { isWithinKeys, Keys } from './names.ts'
 import { type ParsedEvent, Push } from './push.ts'
+import { Queries } from './queries.ts'
 import { Renewals } from './renewals.ts'
 import { Replicas } from './replicas.ts'
+import { decodeLease, encodeWaiter, secondsOf } from './rows.ts'
 import { Session } from './session.ts'
 import { SpareLeases } from './spare-leases.ts'
 import {
@@ -61,7 +61,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   const spares = new SpareLeases(database, clock)
   const renewals = new Renewals(database)
   const transitions = new Transitions(database, keys, spares, renewals, clock)
-  const looking = new Looking(database, keys, transitions, clock)
+  const queries = new Queries(database, keys, transitions, clock)
   const turns = new Turns(clock)
   const replicas = new Replicas()
   const calls = new StoreCalls({
@@ -76,7 +76,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   const push = new Push({
     database,
     keys,
-    read: (resources) => calls.run(() => looking.live(resources)),
+    read: (resources) => calls.run(() => queries.live(resources)),
     changed,
     begun: () => replicas.clear(),
   })
@@ -120,7 +120,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
           const { resource, id, ttl } = ask
           const entry = await renewals.find(keys.key('l', resource, id))
           const lease = entry ? await transitions.extend(resource, decodeLease(entry), ttl) : null
-          if (!lease) return { ok: false, holders: await looking.holders(resource) }
+          if (!lease) return { ok: false, holders: await queries.holders(resource) }
           listeners.renewed(lease)
           return { ok: true, lease }
         },
@@ -134,13 +134,13 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       return calls.release(by, releaseWork(by), call)
     },
 
-    read: (resources, call) => calls.run(() => looking.read(resources), call),
+    read: (resources, call) => calls.run(() => queries.read(resources), call),
 
-    waiting: (query, call) => calls.run(() => looking.waiting(query), call),
+    waiting: (query, call) => calls.run(() => queries.waiting(query), call),
 
-    list: (query, call) => calls.run(() => looking.list(query), call),
+    list: (query, call) => calls.run(() => queries.list(query), call),
 
-    sweep: ({ limit }, call) => calls.run((stop) => looking.sweep(limit, stop), call),
+    sweep: ({ limit }, call) => calls.run((stop) => queries.sweep(limit, stop), call),
 
     watch: (on, { prefix: names = '' } = {}) =>
       calls.run(async (stop) => {
@@ -166,8 +166,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
       const { ended, left } = await transitions.release(by)
       const holders = left.map(decodeLease)
       // Of a hundred readers, each that leaves would otherwise ask for the time of all others.
-      if (ended) return { ended, holders: looking.atMost(by.resource, holders) }
-      return { ended, holders: await looking.records(by.resource, holders) }
+      if (ended) return { ended, holders: queries.atMost(by.resource, holders) }
+      return { ended, holders: await queries.records(by.resource, holders) }
     }
   }
 
@@ -262,8 +262,8 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
   async function refuse(state: ResourceState, ask: Ask): Promise<Refusal> {
     const { resource } = ask
     const [holders, keptFor, place] = await Promise.all([
-      looking.records(resource, state.leases),
-      Promise.all(keptIn(state).map(({ keys }) => looking.msLeft(keys))),
+      queries.records(resource, state.leases),
+      Promise.all(keptIn(state).map(({ keys }) => queries.msLeft(keys))),
       ask.wake || state.own ? placeOf(state, ask) : null,
     ])
     const times = [...holders.map(({ remaining }) => remaining ?? 0), ...keptFor]
@@ -284,7 +284,7 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions = {}): L
     if (ask.wake && own.lease !== (await session.lease())) await transitions.move(own, await session.lease())
     const place = queue.findIndex(({ entry }) => entry.key === own.key)
     if (place >= 0) return place
-    const [found] = await looking.inBatches([
+    const [found] = await queries.inBatches([
       { get: { ...keys.of('q', resource), byCreation: true, keysOnly: true } },
     ])
     return Math.max(0, found?.entries.findIndex(({ key }) => key === own.key) ?? 0)

@@ -2,8 +2,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { EtcdEntry } from '../../clients/etcd.ts'
-import { decodeLease, keptRecordOf, recordOf, type Stored, type StoredLease } from './format.ts'
 import type { ParsedEvent } from './push.ts'
+import { decodeLease, keptRecordOf, recordOf, type Stored, type StoredLease } from './rows.ts'
 
 /** A lease that has ended, and the keys by which it keeps the resource. */
 export interface KeptLease {

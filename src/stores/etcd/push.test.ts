@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
 import { FakeClock } from '../../testing/index.ts'
-import { Keys } from './keys.ts'
+import { Keys } from './names.ts'
 import { Push } from './push.ts'
 
 it('a watch that etcd does not confirm is ended when the store is closed', async () => {

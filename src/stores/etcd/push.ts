@@ -12,9 +12,9 @@ import { etcdError } from '../../clients/etcd-errors.ts'
 import type { StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
-import { decodeLease, recordOf } from './format.ts'
 import { KeptTold } from './kept.ts'
-import type { Keys, ParsedKey } from './keys.ts'
+import type { Keys, ParsedKey } from './names.ts'
+import { decodeLease, recordOf } from './rows.ts'
 
 const PROBE_EVERY_MS = 10_000
 

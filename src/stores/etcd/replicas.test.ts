@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { EtcdEntry } from '../../clients/etcd.ts'
-import type { KeyKind } from './keys.ts'
+import type { KeyKind } from './names.ts'
 import type { ParsedEvent } from './push.ts'
 import { Replicas } from './replicas.ts'
 import { FIRST_WAITERS } from './state.ts'

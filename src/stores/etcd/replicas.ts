@@ -5,7 +5,7 @@
  *     unknown ──first change──▶ followed ──read, after the last change──▶ known ──no waiters here──▶ unknown
  */
 import type { EtcdEntry } from '../../clients/etcd.ts'
-import type { KeyKind } from './keys.ts'
+import type { KeyKind } from './names.ts'
 import type { ParsedEvent } from './push.ts'
 import { FIRST_WAITERS, type Found } from './state.ts'
 

@@ -2,9 +2,9 @@
 import type { EtcdAnswer, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
 import type { Ask } from '../../core/index.ts'
 import { Room } from '../row-queue.ts'
-import { decodeLease, decodeWaiter, type Stored, type StoredLease, type StoredWaiter } from './format.ts'
 import { type KeptLease, keptAfterEnd } from './kept.ts'
-import type { KeyKind, Keys } from './keys.ts'
+import type { KeyKind, Keys } from './names.ts'
+import { decodeLease, decodeWaiter, type Stored, type StoredLease, type StoredWaiter } from './rows.ts'
 
 /** At most so many waiters have their turn at once. The next ones follow when these have asked. */
 export const FIRST_WAITERS = 64

@@ -8,6 +8,8 @@ import type { LeaseRecord } from '../../base/records.ts'
 import type { EtcdCondition, EtcdDatabase, EtcdEntry, EtcdOperation } from '../../clients/etcd.ts'
 import { isLeaseGone } from '../../clients/etcd-errors.ts'
 import type { Ask, Grant, ReleaseAsk } from '../../core/index.ts'
+import type { KeptBy, KeyKind, Keys } from './names.ts'
+import type { Renewals } from './renewals.ts'
 import {
   decodeLease,
   encodeLease,
@@ -16,9 +18,7 @@ import {
   type StoredLease,
   secondsOf,
   tokenOf,
-} from './format.ts'
-import type { KeptBy, KeyKind, Keys } from './keys.ts'
-import type { Renewals } from './renewals.ts'
+} from './rows.ts'
 import type { EtcdLease, SpareLeases } from './spare-leases.ts'
 import { type ResourceState, replaces } from './state.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
-import type { Stored, StoredWaiter } from './format.ts'
+import type { Stored, StoredWaiter } from './rows.ts'
 import { inTurn, isQueueMissing, type ResourceState } from './state.ts'
 
 /** A waiter, by its place in the queue: one that joins again has another one. */

@@ -17,7 +17,6 @@ import { LeaseError } from '../../base/errors.ts'
 import { type Effects, type LeaseRow, newRow, nextToken, type StoredLease } from '../lease-row.ts'
 import { withoutGoneHolder } from '../local/process-node.ts'
 import type { Files } from './files.ts'
-import { decode, encode, isNewer, type Saved } from './format.ts'
 import {
   addGeneration,
   createHistory,
@@ -27,6 +26,7 @@ import {
   numbersIn,
 } from './generations.ts'
 import { keyOf, resourceOf } from './names.ts'
+import { decode, encode, isNewer, type Saved } from './rows.ts'
 import { TokenFloor } from './token-floor.ts'
 
 /** How long a resource with a damaged generation counts as held, from when that is first noticed. */

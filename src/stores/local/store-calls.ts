@@ -5,7 +5,7 @@ import { LeaseError } from '../../base/errors.ts'
 import type { Answer, Ask, CallOptions, ReleaseAsk, Released, StoreLoad } from '../../core/index.ts'
 import { CallOrder, type RequestOrder } from './call-order.ts'
 import { Calls, type CallsOptions, type Work } from './calls.ts'
-import { RenewalLine } from './renewal-line.ts'
+import { RenewalQueue } from './renewal-queue.ts'
 
 /** How often queued requests are looked at while none of those in flight is answered. */
 const CHECK_EVERY_MS = 1000
@@ -79,7 +79,7 @@ export class StoreCalls extends Calls {
   readonly #sent = new Map<string, Sent>()
   #queue: Queued[] = []
   readonly #queuedById = new Map<string, Queued>()
-  readonly #renewals = new RenewalLine(this.clock)
+  readonly #renewals = new RenewalQueue(this.clock)
   #isSending = false
   #answeredAt = -Infinity
   #cancelCheck: (() => void) | undefined

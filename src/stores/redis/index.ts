@@ -26,8 +26,10 @@ import type {
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
 import { Batches, type Reply } from './batches.ts'
+import { Keys } from './names.ts'
+import { Push } from './push.ts'
+import { Queries } from './queries.ts'
 import {
-  Keys,
   packId,
   packLease,
   packSpan,
@@ -36,9 +38,7 @@ import {
   unpack,
   unpackEnded,
   unpackHolders,
-} from './layout.ts'
-import { Listing } from './listing.ts'
-import { Push } from './push.ts'
+} from './rows.ts'
 
 export type {
   IoRedis,
@@ -90,7 +90,7 @@ class RedisStore implements LeaseStore {
   readonly #calls: StoreCalls
   readonly #listeners = new LocalListeners()
   readonly #batches: Batches
-  readonly #listing: Listing
+  readonly #queries: Queries
   readonly #push: Push
   #created = 0
 
@@ -110,7 +110,7 @@ class RedisStore implements LeaseStore {
     this.#redis = redis
     this.#connection = followConnection(client)
     this.#batches = new Batches(redis, prefix)
-    this.#listing = new Listing(this.#batches, prefix)
+    this.#queries = new Queries(this.#batches, prefix)
     this.#push = new Push({
       prefix,
       redis: listening,
@@ -118,7 +118,7 @@ class RedisStore implements LeaseStore {
       batches: this.#batches,
       calls: this.#calls,
       listeners: this.#listeners,
-      read: (resources, stop) => this.#listing.read(resources, stop),
+      read: (resources, stop) => this.#queries.read(resources, stop),
     })
   }
 
@@ -151,15 +151,15 @@ class RedisStore implements LeaseStore {
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {
-    return this.#calls.run((stop) => this.#listing.read(resources, stop), call)
+    return this.#calls.run((stop) => this.#queries.read(resources, stop), call)
   }
 
   waiting(query: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
-    return this.#calls.run((stop) => this.#listing.waiting(query, stop), call)
+    return this.#calls.run((stop) => this.#queries.waiting(query, stop), call)
   }
 
   list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
-    return this.#calls.run((stop) => this.#listing.list(query, stop), call)
+    return this.#calls.run((stop) => this.#queries.list(query, stop), call)
   }
 
   check(call?: CallOptions): Promise<void> {
@@ -169,7 +169,7 @@ class RedisStore implements LeaseStore {
   }
 
   sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
-    return this.#calls.run((stop) => this.#listing.sweep(limit, stop), call)
+    return this.#calls.run((stop) => this.#queries.sweep(limit, stop), call)
   }
 
   watch(on: (event: StoreEvent) => void, query?: { readonly prefix?: string }): Promise<AsyncDisposable> {
@@ -226,7 +226,7 @@ class RedisStore implements LeaseStore {
     const [verb, ...fields] = String(value).split('\n')
     if (verb === 'refused') return refusal(fields, now)
     if (verb === 'created' && ++this.#created % TIDY_EVERY === 0)
-      this.#calls.run((stop) => this.#listing.tidy(stop)).catch(() => {})
+      this.#calls.run((stop) => this.#queries.tidy(stop)).catch(() => {})
     const [lease = '', state, ended = ''] = fields
     const replaced = state && unpack(ended, state as LeaseRecord['state'], now)
     return { granted: true, lease: unpack(lease, 'held', now), ...(replaced && { replaced }) }

@@ -7,8 +7,9 @@ import { FakeClock } from '../../testing/index.ts'
 import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { Batches } from './batches.ts'
-import { packLease, SHARDS } from './layout.ts'
+import { SHARDS } from './names.ts'
 import { Push, WATCHED_MS } from './push.ts'
+import { packLease } from './rows.ts'
 
 const ask = { resource: 'r', id: 'with space % and 美', owner: 'Mika', ttl: 60_000 }
 const HELD = `F 5000000 4000000 1000999 2000000 ${packLease(ask, 'channel')}`

@@ -9,7 +9,8 @@ import type { Calls } from '../local/calls.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import type { Batches } from './batches.ts'
-import { ALL_SHARDS, unpackChange, watchedOf } from './layout.ts'
+import { ALL_SHARDS, watchedOf } from './names.ts'
+import { unpackChange } from './rows.ts'
 
 /** How long the script publishes changes after it was told that somebody watches. */
 export const WATCHED_MS = 30_000

@@ -4,7 +4,7 @@
  * computed number is printed with `%.0f`.
  */
 import { KEEP_FREE_MS } from '../lease-row.ts'
-import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW, WAITER } from './layout.ts'
+import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW, WAITER } from './rows.ts'
 import { TRANSITIONS } from './transitions.ts'
 
 /** How many waiters of a queue are checked for dead processes: the server does nothing else meanwhile. */

@@ -1,5 +1,5 @@
-import { QUEUE } from './queue.ts'
-import { ROWS } from './row.ts'
+import { QUEUE } from './script-queue.ts'
+import { ROWS } from './script-row.ts'
 
 /**
  * `lease-row.ts` in Lua: everything that is not the short path, because somebody waits, or because a row is new,

@@ -5,8 +5,8 @@ import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { type Ask, LeaseError, type LeaseRecord, type LeaseStore } from '../../core/index.ts'
 import { liveRecords } from '../lease-row.ts'
 import type { Register } from './registers.ts'
-import { rowOf } from './row.ts'
 import { registerStore } from './store.ts'
+import { rowOf } from './transitions.ts'
 
 type Step =
   | { readonly do: 'acquire' | 'renew' | 'release' | 'take over' | 'steal'; readonly id: string }

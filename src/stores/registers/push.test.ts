@@ -5,7 +5,7 @@ import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { Ask, LeaseStore, StoreEvent } from '../../core/index.ts'
 import type { Register } from './registers.ts'
-import { idsIn, rowOf } from './row.ts'
+import { idsIn, rowOf } from './transitions.ts'
 
 const TTL = 1000
 let registers: FakeRegisters

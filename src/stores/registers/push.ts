@@ -7,7 +7,7 @@ import type { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import type { Register, RegisterListener, Registers } from './registers.ts'
-import { idsIn, type Row, readableRow, unendedIn } from './row.ts'
+import { idsIn, type Row, readableRow, unendedIn } from './transitions.ts'
 
 interface Subscription {
   readonly stop: AbortController

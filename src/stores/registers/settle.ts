@@ -2,7 +2,7 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Reading, Register, Registers } from './registers.ts'
-import { type Row, rowOf } from './row.ts'
+import { type Row, rowOf } from './transitions.ts'
 import type { Turns } from './turns.ts'
 
 /** A resource as it was read. */

@@ -3,7 +3,7 @@ import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { type Ask, LeaseError, type LeaseStore, type StoreEvent } from '../../core/index.ts'
 import { describeStore } from '../../testing/index.ts'
 import type { Register, Written } from './registers.ts'
-import { rowOf } from './row.ts'
+import { rowOf } from './transitions.ts'
 
 const TTL = 1000
 

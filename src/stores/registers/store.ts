@@ -9,12 +9,21 @@ import { cursorOf, pageOf } from '../lease-page.ts'
 import { isForgettable, type LeaseRow, liveRecords, newRow, shownRecords } from '../lease-row.ts'
 import type { Work } from '../local/calls.ts'
 import { StoreCalls } from '../local/store-calls.ts'
-import { encode, type Intents, type IntentType } from './format.ts'
 import { Push } from './push.ts'
 import { isWritten, type Reading, type Register, type Registers } from './registers.ts'
-import { idsIn, indexOf, isAhead, type Outcomes, outcomeOf, type Row, readableRow, tryOut } from './row.ts'
+import { encode, type Intents, type IntentType } from './rows.ts'
 import { Again, Change, type Decide, type Seen, settleRegister } from './settle.ts'
 import { raiseFloor, readFloor } from './token-floor.ts'
+import {
+  idsIn,
+  indexOf,
+  isAhead,
+  type Outcomes,
+  outcomeOf,
+  type Row,
+  readableRow,
+  tryOut,
+} from './transitions.ts'
 import { Turns } from './turns.ts'
 
 /** What a register store is called, and how it uses its database. */

@@ -2,8 +2,9 @@
  * The token floor: the highest token of all removed registers. It is raised before a register is removed, and read
  * after a register was found missing. So a resource never gets a lower token again, whatever the clock does.
  */
-import { decodeFloor, encodeFloor } from './format.ts'
+
 import { isWritten, type Register, type Registers } from './registers.ts'
+import { decodeFloor, encodeFloor } from './rows.ts'
 
 const FLOOR = ''
 

@@ -2,8 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from '../../clients/sqlite.ts'
 import { fileCheck } from '../../clients/sqlite-file.ts'
 import { DiskSync } from './disk-sync.ts'
+import { tableNames } from './names.ts'
 import { Queries } from './queries.ts'
-import { migrate, tableNames } from './schema.ts'
+import { migrate } from './schema.ts'
 
 interface OpenDatabase {
   readonly db: DatabaseSync

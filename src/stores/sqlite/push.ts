@@ -9,7 +9,7 @@ import { nextIn, wakesOf } from '../lease-row.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
-import type { DamagedRows } from './row.ts'
+import type { DamagedRows } from './rows.ts'
 
 const LOOK_EVERY_MS = 10
 /** Held leases that are checked at once: checking 10 000 of them would block the event loop. */

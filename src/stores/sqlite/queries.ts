@@ -2,8 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { LeaseRecord } from '../../base/records.ts'
 import { prepareSqlite } from '../../clients/sqlite.ts'
 import { KEEP_FREE_MS, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
-import type { StoredRow, StoredWaiter } from './row.ts'
-import { checkVersion, type Tables, VERSION } from './schema.ts'
+import type { Tables } from './names.ts'
+import type { StoredRow, StoredWaiter } from './rows.ts'
+import { checkVersion, VERSION } from './schema.ts'
 
 const COLUMNS =
   'resource, token, id, owner, metadata, acquired_at, expires_at, span, ended_at, line, process, leases'

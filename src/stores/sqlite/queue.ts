@@ -7,7 +7,7 @@
 import { decodeShare, encodeShare } from '../../base/share.ts'
 import { isGone } from '../local/process-node.ts'
 import type { Queries } from './queries.ts'
-import { decodeRow, type SqliteRow, type StoredRow, type StoredWaiter } from './row.ts'
+import { decodeRow, type SqliteRow, type StoredRow, type StoredWaiter } from './rows.ts'
 
 /** The first waiter may leave, and the transition then looks at the next two. */
 const FIRST_WAITERS = 3

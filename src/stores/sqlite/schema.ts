@@ -12,13 +12,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { LeaseError } from '../../base/errors.ts'
 import { inTransaction, prepareSqlite } from '../../clients/sqlite.ts'
-
-export interface Tables {
-  readonly leases: string
-  readonly waiters: string
-  readonly meta: string
-  readonly changes: string
-}
+import { type Tables, tableNames } from './names.ts'
 
 /** Append only: a file may be at any of these versions. */
 const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
@@ -70,15 +64,6 @@ const MIGRATIONS: readonly ((tables: Tables) => string)[] = [
 ]
 
 export const VERSION = MIGRATIONS.length
-
-export function tableNames(table: string): Tables {
-  return {
-    leases: `"${table}"`,
-    waiters: `"${table}_waiters"`,
-    meta: `"${table}_meta"`,
-    changes: `"${table}_changes"`,
-  }
-}
 
 /** Brings the tables to this version. Several processes may do so at once. */
 export function migrate(db: DatabaseSync, table: string): void {

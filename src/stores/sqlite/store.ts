@@ -30,7 +30,7 @@ import type { Connection } from './connection.ts'
 import { Push } from './push.ts'
 import { liveWaiters } from './queue.ts'
 import { Renewals } from './renewals.ts'
-import { DamagedRows, type StoredRow } from './row.ts'
+import { DamagedRows, type StoredRow } from './rows.ts'
 import { type Step, Transitions } from './transitions.ts'
 
 const PRUNE_EVERY_MS = 60_000

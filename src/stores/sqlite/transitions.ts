@@ -11,7 +11,7 @@ import { Effects, expire, isForgettable, newRow, type RowAsk, TOKENS_PER_MS } fr
 import type { Connection } from './connection.ts'
 import type { Meta, Queries } from './queries.ts'
 import { isQueueChanged, loadRow, saveQueue } from './queue.ts'
-import { type DamagedRows, decodeRow, encodeRow, isSame, type SqliteRow, type StoredRow } from './row.ts'
+import { type DamagedRows, decodeRow, encodeRow, isSame, type SqliteRow, type StoredRow } from './rows.ts'
 
 /** How far ahead of the clock a store that watches sets `watch_until`. */
 export const WATCH_FOR_MS = 30_000

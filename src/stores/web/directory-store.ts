@@ -12,8 +12,8 @@ import type { LeaseTable } from '../lease-table.ts'
 import type { Work } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
+import { decodeTable, encodeTable, isUndated } from './directory-rows.ts'
 import { tabPush } from './push.ts'
-import { decodeTable, encodeTable, isUndated } from './row-file.ts'
 
 export interface DirectoryStoreOptions {
   /** The file in the directory, and the channel by which its tabs wake each other. Default `holdfast.json`. */

@@ -16,9 +16,9 @@ import { StoreCalls } from '../local/store-calls.ts'
 import { followEnds } from './follow-ends.ts'
 import { leaseHolds } from './lease-holds.ts'
 import { type HeldLock, leaseLocks, type NamedLease } from './lease-locks.ts'
-import { FLOOR, FOREVER_MS, isStranger, lockRows, type OpenRow } from './lock-rows.ts'
+import { FLOOR, FOREVER_MS, isStranger, lockRows, type OpenRow } from './opened-rows.ts'
 import { tabPush } from './push.ts'
-import { indexedDbRecords } from './records.ts'
+import { indexedDbRecords } from './rows.ts'
 
 /** A waiter is woken when its turn comes. In case that fails, it asks again after this long. */
 const ASK_AGAIN_MS = 5000

@@ -3,7 +3,7 @@ import { createClient } from 'redis'
 import { afterAll, expect, it } from 'vitest'
 import type { StoreEvent } from '../../../src/core/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import { SHARDS } from '../../../src/stores/redis/layout.ts'
+import { SHARDS } from '../../../src/stores/redis/names.ts'
 import { asking, granted } from '../asking.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Keys } from '../../../src/stores/redis/layout.ts'
+import { Keys } from '../../../src/stores/redis/names.ts'
 import { asking, failure, granted } from '../asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 

@@ -18,7 +18,8 @@ import {
   waitingIn,
 } from '../../../src/stores/lease-row.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import { Keys, unpackChange } from '../../../src/stores/redis/layout.ts'
+import { Keys } from '../../../src/stores/redis/names.ts'
+import { unpackChange } from '../../../src/stores/redis/rows.ts'
 import { FakeClock } from '../../../src/testing/index.ts'
 import { checkProperty } from '../../property.ts'
 import { freshPrefix, HOLDFAST_TEST_REDIS_URL } from './clients.ts'

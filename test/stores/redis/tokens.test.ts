@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, expect, it } from 'vitest'
-import { Keys } from '../../../src/stores/redis/layout.ts'
+import { Keys } from '../../../src/stores/redis/names.ts'
 import { asking, granted } from '../asking.ts'
 import { HOLDFAST_TEST_REDIS_URL, openStore } from './clients.ts'
 

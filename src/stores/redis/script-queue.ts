@@ -1,4 +1,4 @@
-import { WAITER } from './layout.ts'
+import { WAITER } from './rows.ts'
 
 /**
  * The queue of a resource in Lua. The reservations are always those of its first waiters. Messages to one process:

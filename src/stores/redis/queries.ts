@@ -6,7 +6,8 @@ import { malformedAnswer } from '../../clients/store-error.ts'
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import { cursorOf, nextAfter } from '../lease-page.ts'
 import type { Batches, Reply } from './batches.ts'
-import { ALL_SHARDS, indexOf, Keys, SHARDS, unpack, unpackShown, unpackWaiter } from './layout.ts'
+import { ALL_SHARDS, indexOf, Keys, SHARDS } from './names.ts'
+import { unpack, unpackShown, unpackWaiter } from './rows.ts'
 
 const MAX_TIDIED = 256
 
@@ -17,7 +18,7 @@ interface Due {
 }
 
 /** Reads, lists and sweeps over all shards, by their indexes. */
-export class Listing {
+export class Queries {
   readonly #batches: Batches
   readonly #prefix: string
   #nextTidied = Math.floor(Math.random() * SHARDS)

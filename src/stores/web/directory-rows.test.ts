@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ask, Effects, newRow } from '../lease-row.ts'
 import { LeaseTable } from '../lease-table.ts'
-import { decodeTable, encodeTable } from './row-file.ts'
+import { decodeTable, encodeTable } from './directory-rows.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 

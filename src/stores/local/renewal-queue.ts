@@ -9,7 +9,7 @@ const MOST_UNDER_WAY = 128
  * client, take longer there than a call may, and be sent again. A renewal whose caller has gone makes room, because its
  * request may never be answered.
  */
-export class RenewalLine {
+export class RenewalQueue {
   readonly #clock: Clock
   #underWay = 0
   readonly #queue: (() => void)[] = []

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { packLease, SHARDS, shardOf, unpack, unpackLive } from './layout.ts'
+import { SHARDS, shardOf } from './names.ts'
+import { packLease, unpack, unpackLive } from './rows.ts'
 
 describe('shardOf', () => {
   it('never changes, because leases are stored where it says', () => {

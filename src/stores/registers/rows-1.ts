@@ -5,7 +5,7 @@
 import { isObject } from '../../base/arguments.ts'
 import { newRow, type StoredLease } from '../lease-row.ts'
 import { decodeLease } from '../stored-lease.ts'
-import type { StoredWrite } from './format.ts'
+import type { StoredWrite } from './rows.ts'
 
 /** For a lease that its write has ended: nothing is left of it that a clock could lengthen. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER

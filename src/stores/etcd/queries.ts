@@ -7,6 +7,8 @@ import type { EtcdDatabase, EtcdEntry, EtcdOperation } from '../../clients/etcd.
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import { cursorOf, cutPage } from '../lease-page.ts'
 import { limitConcurrency } from '../local/limit-concurrency.ts'
+import { type KeptLease, keptAfterEnd } from './kept.ts'
+import type { KeyKind, Keys } from './names.ts'
 import {
   decodeLease,
   decodeWaiter,
@@ -15,9 +17,7 @@ import {
   recordOf,
   type Stored,
   type StoredLease,
-} from './format.ts'
-import { type KeptLease, keptAfterEnd } from './kept.ts'
-import type { KeyKind, Keys } from './keys.ts'
+} from './rows.ts'
 import type { Transitions } from './transitions.ts'
 
 /** etcd refuses a transaction with more than 128 operations, unless it is configured otherwise. */
@@ -28,7 +28,7 @@ const SWEEP_PAGE = 500
 const SWEEP_PAGES = 4
 const QUESTIONS_AT_ONCE = 32
 
-export class Looking {
+export class Queries {
   readonly #database: EtcdDatabase
   readonly #keys: Keys
   readonly #transitions: Transitions

@@ -22,8 +22,8 @@ import {
   renew,
   type StoredLease,
 } from '../lease-row.ts'
-import { decode, type Intents, type IntentType } from './format.ts'
 import type { IndexFields, Register } from './registers.ts'
+import { decode, type Intents, type IntentType } from './rows.ts'
 
 /** The times of writes are rounded up to a millisecond, and the clock is rounded down. */
 const CLOCK_ROUNDING_MS = 2

@@ -1,6 +1,6 @@
 import { encodeShare } from '../../base/share.ts'
 import { RESERVATION_MS } from '../lease-row.ts'
-import { FREE_ROW, LEASE, LEASE_KIND, SHARED } from './layout.ts'
+import { FREE_ROW, LEASE, LEASE_KIND, SHARED } from './rows.ts'
 
 /**
  * One resource in Lua: what it has, and how it is loaded and saved. Its entries are the leases and reservations, by the

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { type LeaseRow, newRow, type StoredLease } from '../lease-row.ts'
 import type { HeldLocks, LeaseLocks, NamedLease } from './lease-locks.ts'
-import { encodeRecord, type LeaseRecords, type WebRow } from './records.ts'
+import { encodeRecord, type LeaseRecords, type WebRow } from './rows.ts'
 
 /** The TTL of a lease that ends with its tab. JSON has no infinity. */
 export const FOREVER_MS = Number.MAX_SAFE_INTEGER

@@ -12,8 +12,8 @@ import { decodeShare, encodeShare, isShare } from '../../base/share.ts'
 import type { Ask } from '../../core/index.ts'
 import { type LeaseRow, newRow } from '../lease-row.ts'
 import { decodeLeases, encodeLease } from '../stored-lease.ts'
-import { decodeVersion1 } from './format-1.ts'
 import type { Register } from './registers.ts'
+import { decodeVersion1 } from './rows-1.ts'
 
 const VERSION = 2
 /** The token floor is written as in version 1, because processes of that version need it too. */

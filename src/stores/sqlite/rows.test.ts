@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { decodeRow, encodeRow } from './row.ts'
+import { decodeRow, encodeRow } from './rows.ts'
 
 it('a row has the reservation and the processes of its waiters in the column `line`', () => {
   const line = '{"reserved":[{"id":"a","until":7,"share":null}],"processes":{"p":"record"}}'
