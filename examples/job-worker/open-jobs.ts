@@ -16,7 +16,7 @@ export interface OpenJobs extends AsyncDisposable {
 export const ADDRESSES = 'sqlite:<file>, postgres://…, mysql://…, redis://…, etcd://…, firestore:<project>'
 
 /** `table`: the table or collection, or the beginning of the keys. With `FIRESTORE_EMULATOR_HOST`, an emulator. */
-export async function openJobs(url: string, table = 'analyses'): Promise<OpenJobs> {
+export async function openJobs(url: string, table = 'jobs'): Promise<OpenJobs> {
   const scheme = url.slice(0, url.indexOf(':'))
   const rest = url.slice(scheme.length + 1)
   switch (scheme) {

@@ -1,6 +1,7 @@
 import { expectFunction, expectText, refuse, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { FirestoreClient } from '../clients/firestore.ts'
+import { analysisJobs } from './analysis-jobs.ts'
 import { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
 import { MAX_TTL_MS } from './job-arguments.ts'
 import { type OnWarning, releaseOrWarn } from './job-lock.ts'
@@ -43,8 +44,8 @@ export function createAnalysisRepo(
   firestore: FirestoreClient,
   options: AnalysisRepoOptions = {},
 ): AnalysisRepo {
-  const { onWarning, ...jobsOptions } = options
-  const jobs = firestoreJobs(firestore, jobsOptions)
+  const { onWarning, collection = analysisJobs.firestore.collection, ...others } = options
+  const jobs = firestoreJobs(firestore, { collection, ...others })
   if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   return {
     async acquireAnalysisLock(analysisId, lockOwner, ttlSec = TTL_SEC) {

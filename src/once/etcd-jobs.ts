@@ -30,7 +30,7 @@ import { parseJson, parseTime } from './stored-values.ts'
 const SWEEP_PAGE = 500
 
 export interface EtcdJobsOptions {
-  /** All keys begin with it. Default `analyses/`. */
+  /** All keys begin with it. Default `jobs/`. */
   readonly prefix?: string | undefined
   /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
   readonly fields?: JobFieldNames | undefined
@@ -56,7 +56,7 @@ interface FoundJob {
 export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): JobStore {
   const database = etcdDatabase(client)
   expectOptions(options, { prefix: 1, fields: 1, statuses: 1 })
-  const { prefix: given = 'analyses/' } = options
+  const { prefix: given = 'jobs/' } = options
   expectText('prefix', given)
   const names = fieldsOf('fields', DOCUMENT_FIELDS, options.fields)
   const prefix = database.prefix + given

@@ -25,7 +25,7 @@ import { formatTime } from './stored-values.ts'
 const MAX_JSON_BYTES = 8 * 1024 * 1024
 
 export interface FirestoreJobsOptions {
-  /** The path of the collection. Default `analyses`. */
+  /** The path of the collection. Default `jobs`. */
   readonly collection?: string | undefined
   /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
   readonly fields?: JobFieldNames | undefined
@@ -43,7 +43,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   if (!hasMethods(firestore, 'collection', 'runTransaction'))
     refuseClient('firestore', 'a Firestore client', firestore)
   expectOptions(options, { collection: 1, fields: 1, statuses: 1 })
-  const { collection = 'analyses', fields, statuses } = options
+  const { collection = 'jobs', fields, statuses } = options
   expectText('collection', collection)
   const names = fieldsOf('fields', DOCUMENT_FIELDS, fields)
   const connection = new FirestoreConnection(firestore)

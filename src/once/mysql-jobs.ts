@@ -49,7 +49,7 @@ const TYPES: JobFields = {
 }
 
 export interface MysqlJobsOptions {
-  /** Created if it does not exist. Default `analyses`. */
+  /** Created if it does not exist. Default `jobs`. */
   readonly table?: string | undefined
   /** Default: the database of the connection. */
   readonly database?: string | undefined
@@ -68,7 +68,7 @@ export interface MysqlJobsOptions {
 export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): JobStore {
   const server = mysqlDatabase(client)
   expectOptions(options, { table: 1, database: 1, columns: 1, statuses: 1 })
-  const { table = 'analyses', database, columns, statuses } = options
+  const { table = 'jobs', database, columns, statuses } = options
   expectText('table', table)
   if (database !== undefined) expectText('database', database)
   const tableName = (database === undefined ? '' : `${mysqlName(database)}.`) + mysqlName(table)

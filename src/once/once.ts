@@ -49,7 +49,7 @@ export interface Once extends AsyncDisposable {
    * lost before the outcome was written.
    *
    * @example
-   * const run = await once.run('analysis-42', async ({ token, signal }) => analyse(token, signal))
+   * const run = await once.run('invoice-42', async ({ token, signal }) => send(token, signal))
    * if (!run.ran) console.log(`skipped: ${run.reason}`, run.job?.result)
    */
   run<T>(id: string, work: JobWork<T>, options?: RunOptions): Promise<RunResult<T>>
@@ -83,7 +83,7 @@ export interface Once extends AsyncDisposable {
  *
  * @example
  * const once = createOnce(firestoreJobs(new Firestore()))
- * await once.run('analysis-42', async ({ signal }) => analyse(signal))
+ * await once.run('invoice-42', async ({ signal }) => send(signal))
  */
 export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
   if (!hasMethods(jobs, ...JOB_STORE_METHODS))

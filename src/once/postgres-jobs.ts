@@ -9,7 +9,7 @@ import { jobQueries } from './postgres-queries.ts'
 import { type Operation, requestJobs } from './request-jobs.ts'
 
 export interface PostgresJobsOptions {
-  /** Created if it does not exist. Default `analyses`. */
+  /** Created if it does not exist. Default `jobs`. */
   readonly table?: string | undefined
   /** Default: the search path of the connection decides. */
   readonly schema?: string | undefined
@@ -35,7 +35,7 @@ const statementNames = new Map<string, string>()
 export function postgresJobs(client: PostgresClient, options: PostgresJobsOptions = {}): JobStore {
   const database = postgresDatabase(client)
   expectOptions(options, { table: 1, schema: 1, columns: 1, statuses: 1, prepare: 1 })
-  const { table = 'analyses', schema, columns, statuses, prepare = false } = options
+  const { table = 'jobs', schema, columns, statuses, prepare = false } = options
   expectText('table', table)
   if (schema !== undefined) expectText('schema', schema)
   expectBoolean('prepare', prepare)

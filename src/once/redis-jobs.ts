@@ -8,7 +8,7 @@ import { ANSWER_FIELDS, type RedisOperation, SCRIPTS } from './redis-scripts.ts'
 import { requestJobs, unexpectedAnswer } from './request-jobs.ts'
 
 export interface RedisJobsOptions {
-  /** The beginning of every key, before a colon and the id. Default `analyses`. */
+  /** The beginning of every key, before a colon and the id. Default `jobs`. */
   readonly prefix?: string | undefined
   /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
   readonly fields?: JobFieldNames | undefined
@@ -24,7 +24,7 @@ export interface RedisJobsOptions {
  */
 export function redisJobs(client: RedisClient, options: RedisJobsOptions = {}): JobStore {
   expectOptions(options, { prefix: 1, fields: 1, statuses: 1 })
-  const { prefix = 'analyses' } = options
+  const { prefix = 'jobs' } = options
   expectPrefix(prefix)
   const naming = JSON.stringify({
     fields: fieldsOf('fields', DOCUMENT_FIELDS, options.fields),

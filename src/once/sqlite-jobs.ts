@@ -26,7 +26,7 @@ import {
 import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
 export interface SqliteJobsOptions {
-  /** Created if it does not exist. Default `analyses`. */
+  /** Created if it does not exist. Default `jobs`. */
   readonly table?: string | undefined
   /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
   readonly columns?: JobFieldNames | undefined
@@ -44,7 +44,7 @@ export interface SqliteJobsOptions {
 export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions = {}): JobStore {
   expectSqlite('database', database)
   expectOptions(options, { table: 1, columns: 1, statuses: 1, clock: 1 })
-  const { table = 'analyses', clock = systemClock } = options
+  const { table = 'jobs', clock = systemClock } = options
   expectText('table', table)
   const columns = fieldsOf('columns', COLUMNS, options.columns)
   const tableName = identifier(table)

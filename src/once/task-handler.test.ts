@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import { FakeClock } from '../testing/index.ts'
+import { analysisJobs } from './analysis-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
 import { oidcAuthorize } from './oidc.ts'
 import { createOnce, type Once } from './once.ts'
 import { createTaskHandler, type TaskHandlerOptions } from './task-handler.ts'
 
-const URL = 'https://worker.example/internal/tasks/analysis'
+const URL = 'https://worker.example/tasks'
 let clock: FakeClock
 let jobs: JobStore
 let once: Once
@@ -20,7 +21,7 @@ beforeEach(async () => {
 
 const handler = (options: Partial<TaskHandlerOptions> = {}) =>
   createTaskHandler(once, { work: () => 'done', authorize: 'everyone', ...options })
-const deliver = (body: unknown = { analysisId: '42' }, init: RequestInit = {}) =>
+const deliver = (body: unknown = { id: '42' }, init: RequestInit = {}) =>
   new Request(URL, { method: 'POST', body: JSON.stringify(body), ...init })
 const answer = async (response: Response) => ({ status: response.status, body: await response.json() })
 const fail = () => {
@@ -122,7 +123,7 @@ describe('a delivery', () => {
   })
 
   it.each([
-    ['is answered 400 if the store cannot have a job with this id', '42', 400, 'invalid_analysis_id'],
+    ['is answered 400 if the store cannot have a job with this id', '42', 400, 'invalid_id'],
     ['is answered 503 if another argument is wrong', undefined, 503, 'retry_later'],
   ])('that the store rejects with invalid-argument %s', async (_, resource, status, error) => {
     const onError = vi.fn()
@@ -143,7 +144,7 @@ describe('a delivery', () => {
   })
 
   it('of a job that does not exist is answered 404', async () => {
-    const response = await handler()(deliver({ analysisId: 'nobody' }))
+    const response = await handler()(deliver({ id: 'nobody' }))
     expect(await answer(response)).toEqual({ status: 404, body: { error: 'not_found' } })
   })
 })
@@ -154,7 +155,10 @@ describe('a request that is not a delivery', () => {
     expect(get.headers.get('Allow')).toBe('POST')
     expect(await answer(get)).toEqual({ status: 405, body: { error: 'method_not_allowed' } })
     const elsewhere = new Request('https://worker.example/other', { method: 'POST' })
-    expect(await answer(await handler()(elsewhere))).toEqual({ status: 404, body: { error: 'not_found' } })
+    expect(await answer(await handler({ path: '/tasks' })(elsewhere))).toEqual({
+      status: 404,
+      body: { error: 'not_found' },
+    })
     expect(
       (await handler({ path: '/other' })(new Request(elsewhere, { body: '{}', method: 'POST' }))).status,
     ).toBe(400)
@@ -196,7 +200,7 @@ describe('a request that is not a delivery', () => {
   })
 
   it('is rejected with invalid-argument if it is not a Request', async () => {
-    for (const none of [{ url: '/internal/tasks/analysis', method: 'POST' }, null, 10n])
+    for (const none of [{ url: '/tasks', method: 'POST' }, null, 10n])
       await expect(handler()(none as never)).rejects.toMatchObject({
         code: 'invalid-argument',
         message: expect.stringMatching('^request: expected a Request of the fetch API, got '),
@@ -206,13 +210,13 @@ describe('a request that is not a delivery', () => {
   it.each([
     ['{', 'invalid_json'],
     ['', 'invalid_json'],
-    ['null', 'invalid_analysis_id'],
-    ['[]', 'invalid_analysis_id'],
-    ['"42"', 'invalid_analysis_id'],
-    ['{"analysisId":42}', 'invalid_analysis_id'],
-    ['{"analysisId":""}', 'invalid_analysis_id'],
-    ['{"analysisId":"a\\u0000b"}', 'invalid_analysis_id'],
-    [`{"analysisId":"${'x'.repeat(513)}"}`, 'invalid_analysis_id'],
+    ['null', 'invalid_id'],
+    ['[]', 'invalid_id'],
+    ['"42"', 'invalid_id'],
+    ['{"id":42}', 'invalid_id'],
+    ['{"id":""}', 'invalid_id'],
+    ['{"id":"a\\u0000b"}', 'invalid_id'],
+    [`{"id":"${'x'.repeat(513)}"}`, 'invalid_id'],
     [new Uint8Array([0x22, 0xff, 0x22]), 'invalid_body'],
   ])('is refused by its body: %s', async (body, error) => {
     const response = await handler()(new Request(URL, { method: 'POST', body }))
@@ -230,6 +234,62 @@ describe('a request that is not a delivery', () => {
     const request = new Request(URL, { method: 'POST', body, duplex: 'half' } as RequestInit)
     expect(await answer(await handler()(request))).toEqual({ status: 413, body: { error: 'body_too_large' } })
     expect(sent).toBeLessThan(40_000)
+  })
+})
+
+describe('the id of a delivery', () => {
+  const order = JSON.stringify({ order: 42 })
+
+  it('is what idOf makes of the request, also of its path, its headers and a body that is read already', async () => {
+    await jobs.add('/tasks-fast-{"order":42}')
+    const handle = handler({
+      idOf: async (request) =>
+        `${new globalThis.URL(request.url).pathname}-${request.headers.get('X-Lane')}-${await request.text()}`,
+    })
+    const response = await handle(
+      new Request(URL, { method: 'POST', body: order, headers: { 'X-Lane': 'fast' } }),
+    )
+    expect(await answer(response)).toEqual({ status: 200, body: { status: 'done' } })
+  })
+
+  it.each([
+    ['400 if idOf throws', fail, 400, 'invalid_id'],
+    [
+      '400 if idOf finds a body that is not JSON',
+      async (request: Request) => request.json(),
+      400,
+      'invalid_json',
+    ],
+    ['400 if idOf returns no text', () => 42, 400, 'invalid_id'],
+    ['503 if idOf throws a retryable error', () => Promise.reject(retryable), 503, 'unavailable'],
+  ])('is answered %s', async (_, idOf, status, error) => {
+    const onError = vi.fn()
+    const request = new Request(URL, { method: 'POST', body: '{' })
+    const response = await handler({ idOf, onError })(request)
+    expect(await answer(response)).toEqual({ status, body: { error } })
+    expect(onError).toHaveBeenCalledTimes(error === 'invalid_id' && idOf !== fail ? 0 : 1)
+  })
+})
+
+describe('the preset of an analysis service', () => {
+  const analyses = 'https://worker.example/internal/tasks/analysis'
+
+  it('takes analysisId, only at its own path', async () => {
+    const handle = handler(analysisJobs.tasks)
+    const body = JSON.stringify({ analysisId: '42' })
+    const done = await handle(new Request(analyses, { method: 'POST', body }))
+    expect(await answer(done)).toEqual({ status: 200, body: { status: 'done' } })
+    expect((await handle(new Request(URL, { method: 'POST', body }))).status).toBe(404)
+  })
+
+  it.each([
+    ['{', 'invalid_json'],
+    ['null', 'invalid_id'],
+    ['{"id":"42"}', 'invalid_id'],
+    ['{"analysisId":42}', 'invalid_id'],
+  ])('refuses the body %s', async (body, error) => {
+    const response = await handler(analysisJobs.tasks)(new Request(analyses, { method: 'POST', body }))
+    expect(await answer(response)).toEqual({ status: 400, body: { error } })
   })
 })
 
@@ -314,7 +374,7 @@ describe('the headers of the queue', () => {
     [{ 'X-CloudTasks-TaskRetryCount': 'x' }, { retryCount: null, queue: null, task: null }],
   ])('%j are given to the work', async (headers, delivery) => {
     const work = vi.fn()
-    await handler({ work })(deliver({ analysisId: '42' }, { headers }))
+    await handler({ work })(deliver({ id: '42' }, { headers }))
     expect(work).toHaveBeenCalledWith(expect.objectContaining({ delivery, id: '42' }))
   })
 })
@@ -342,7 +402,7 @@ describe('an OIDC token', () => {
     ['that is missing', '', 403],
   ])('%s', async (_, Authorization, status) => {
     const headers = Authorization === '' ? {} : { Authorization }
-    const response = await handler({ authorize })(deliver({ analysisId: '42' }, { headers }))
+    const response = await handler({ authorize })(deliver({ id: '42' }, { headers }))
     expect(response.status).toBe(status)
   })
 })

@@ -7,7 +7,7 @@ import {
   refuse,
 } from '../base/arguments.ts'
 import { type Duration, expectDuration, unitQuestion } from '../base/duration.ts'
-import { LeaseError } from '../base/errors.ts'
+import { isRetryable, LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { warn } from '../base/warn.ts'
 import { expectId } from './job-arguments.ts'
@@ -43,10 +43,15 @@ export interface TaskHandlerOptions
    * `'30s'`.
    */
   readonly retryAfter?: Duration | undefined
-  /** Default `/internal/tasks/analysis`. */
+  /** Requests to other paths are answered with 404. Default: any path. */
   readonly path?: string | undefined
-  /** Called with every error of a run or of `authorize`. Answers to the queue contain no details. */
-  readonly onError?: ((error: unknown, analysisId: string) => void) | undefined
+  /**
+   * The id of the job that a request asks for. Its body is read already, up to 16 KiB. What is not an id, and an error
+   * that is not retryable, are answered with 400. Default: the field `id` of the body, which is JSON.
+   */
+  readonly idOf?: ((request: Request) => unknown) | undefined
+  /** Called with every error of a run, of `authorize` or of `idOf`. Answers to the queue contain no details. */
+  readonly onError?: ((error: unknown, id: string) => void) | undefined
 }
 
 export type TaskHandler = (request: Request) => Promise<Response>
@@ -56,12 +61,12 @@ const NO_AUTHORIZE =
 const MAX_BODY_BYTES = 16_384
 
 /**
- * The endpoint that a queue such as Cloud Tasks delivers to: `POST` with `{ "analysisId": "…" }`. It answers 200 if
+ * The endpoint that a queue such as Cloud Tasks delivers to: `POST` with `{ "id": "…" }`. It answers 200 if
  * the job is finished, successful or not, and 503 with `Retry-After` if the queue should deliver it again.
  *
  * @example
  * const authorize = oidcAuthorize({ verify, audience, email })
- * const handle = createTaskHandler(once, { work: ({ id, signal }) => analyse(id, signal), authorize })
+ * const handle = createTaskHandler(once, { work: ({ id, signal }) => sendInvoice(id, signal), authorize })
  * Deno.serve(handle)
  */
 export function createTaskHandler(once: Once, options: TaskHandlerOptions): TaskHandler {
@@ -72,6 +77,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     onLocked: 1,
     retryAfter: 1,
     path: 1,
+    idOf: 1,
     onError: 1,
     ttl: 1,
     heartbeat: 1,
@@ -79,13 +85,15 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     callTimeout: 1,
     lockedStatus: 1,
   })
-  const { work, authorize, onLocked = 'retry', onError, path = '/internal/tasks/analysis' } = options
+  const { work, authorize, onLocked = 'retry', onError, path, idOf = idInBody } = options
   const { ttl, heartbeat, callTimeout, maxAttempts, lockedStatus = 503 } = options
   expectFunction('work', work)
   if (authorize !== undefined && authorize !== 'everyone' && typeof authorize !== 'function')
     refuse('authorize', "a function or 'everyone'", authorize)
   if (onError !== undefined) expectFunction('onError', onError)
-  if (typeof path !== 'string' || path[0] !== '/') refuse('path', 'a path that begins with /', path)
+  expectFunction('idOf', idOf)
+  if (path !== undefined && (typeof path !== 'string' || path[0] !== '/'))
+    refuse('path', 'a path that begins with /', path)
   expectOneOf('onLocked', onLocked, ['retry', 'ack'])
   expectWhole('lockedStatus', lockedStatus, 400, 599)
   if (onLocked === 'ack' && options.lockedStatus !== undefined)
@@ -96,7 +104,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
 
   return async (request) => {
     if (!hasMethods(request, 'text')) refuse('request', 'a Request of the fetch API', request)
-    if (new URL(request.url).pathname !== path) return failure(404, 'not_found')
+    if (path !== undefined && new URL(request.url).pathname !== path) return failure(404, 'not_found')
     if (request.method !== 'POST') return failure(405, 'method_not_allowed', { Allow: 'POST' })
     try {
       if (typeof authorize === 'function' && !(await authorize(request))) return failure(403, 'forbidden')
@@ -104,11 +112,22 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
       notify(onError, error, '')
       return later('unavailable')
     }
+    const id = await idFor(request)
+    return typeof id === 'string' ? deliver(id, deliveryOf(request.headers)) : id
+  }
+
+  /** A `Response`: the request has no id. */
+  async function idFor(request: Request): Promise<string | Response> {
+    const { url, method, headers } = request
+    const body = await readText(request)
+    if (typeof body !== 'string') return body
     try {
-      return await deliver(analysisIdOf(await readJson(request)), deliveryOf(request.headers))
+      const id = await idOf(new Request(url, { method, headers, body }))
+      return isId(id) ? id : failure(400, 'invalid_id')
     } catch (error) {
-      if (error instanceof BadRequest) return failure(error.status, error.code)
-      throw error
+      notify(onError, error, '')
+      if (isRetryable(error)) return later('unavailable')
+      return failure(400, error instanceof SyntaxError ? 'invalid_json' : 'invalid_id')
     }
   }
 
@@ -130,7 +149,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
       // The work may throw a `LeaseError` of its own, which says nothing about this job.
       const { code, resource } = !started && error instanceof LeaseError ? error : {}
       if (code === 'not-found') return failure(404, 'not_found')
-      if (code === 'invalid-argument' && resource === id) return failure(400, 'invalid_analysis_id')
+      if (code === 'invalid-argument' && resource === id) return failure(400, 'invalid_id')
       notify(onError, error, id)
       return afterFailure(id)
     }
@@ -172,53 +191,35 @@ function secondsOf(retryAfter: unknown): number {
   return Math.ceil(expectDuration('retryAfter', retryAfter, 0) / 1000)
 }
 
-/** A request that is answered with this status and this error. */
-class BadRequest extends Error {
-  override readonly name = 'BadRequest'
-  readonly status: number
-  readonly code: string
-
-  constructor(status: number, code: string) {
-    super(code)
-    this.status = status
-    this.code = code
-  }
-}
-
-function analysisIdOf(body: unknown): string {
-  const { analysisId } = Object(body) as { readonly analysisId?: unknown }
-  try {
-    expectId(analysisId)
-  } catch {
-    throw new BadRequest(400, 'invalid_analysis_id')
-  }
-  return analysisId
-}
-
 /** Accepts every content type: queues send `application/octet-stream` by default. */
-async function readJson(request: Request): Promise<unknown> {
-  const text = await readText(request)
+async function idInBody(request: Request): Promise<unknown> {
+  const { id } = Object(await request.json())
+  return id
+}
+
+function isId(id: unknown): id is string {
   try {
-    return JSON.parse(text)
+    expectId(id)
+    return true
   } catch {
-    throw new BadRequest(400, 'invalid_json')
+    return false
   }
 }
 
-/** Counts the bytes while it reads, because a `Content-Length` may be wrong. */
-async function readText(request: Request): Promise<string> {
+/** A `Response`: the body is refused. Counts the bytes while it reads, because a `Content-Length` may be wrong. */
+async function readText(request: Request): Promise<string | Response> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytes = 0
   let text = ''
   try {
     for await (const chunk of request.body ?? []) {
       bytes += chunk.length
-      if (bytes > MAX_BODY_BYTES) throw new BadRequest(413, 'body_too_large')
+      if (bytes > MAX_BODY_BYTES) return failure(413, 'body_too_large')
       text += decoder.decode(chunk, { stream: true })
     }
     return text + decoder.decode()
-  } catch (error) {
-    throw error instanceof BadRequest ? error : new BadRequest(400, 'invalid_body')
+  } catch {
+    return failure(400, 'invalid_body')
   }
 }
 

@@ -186,7 +186,7 @@ describe.each([
 
     await place.create('holdfast_guard', guardTable)
     await guard(next)
-    await place.create('analyses', '')
+    await place.create('jobs', '')
     const once = createOnce(jobs)
     await jobs.add('job')
     expect(await once.run('job', async () => 'result')).toMatchObject({ result: 'result' })

@@ -27,21 +27,21 @@ export class TaskQueue {
     this.#deadlineMs = deadlineMs
   }
 
-  async deliver(analysisId: string): Promise<Delivery> {
+  async deliver(id: string): Promise<Delivery> {
     for (let times = 1; ; times++) {
-      const status = await this.#dispatch(analysisId)
-      if (this.#stopped) return { id: analysisId, times, status: 'dropped' }
-      if (status !== undefined) return { id: analysisId, times, status }
+      const status = await this.#dispatch(id)
+      if (this.#stopped) return { id: id, times, status: 'dropped' }
+      if (status !== undefined) return { id: id, times, status }
       await sleep(Math.min(20 * 2 ** times, 250))
     }
   }
 
   /** Delivers all, `lanes` at a time. `after` is called after each with the number of completed deliveries. */
   async deliverAll(
-    analysisIds: readonly string[],
+    ids: readonly string[],
     { lanes, after }: { readonly lanes: number; readonly after: (done: number) => void },
   ): Promise<Delivery[]> {
-    const waiting = [...analysisIds]
+    const waiting = [...ids]
     const done: Delivery[] = []
     const lane = async () => {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift())
@@ -55,14 +55,14 @@ export class TaskQueue {
     this.#stopped = true
   }
 
-  async #dispatch(analysisId: string): Promise<string | undefined> {
+  async #dispatch(id: string): Promise<string | undefined> {
     const targets = this.#targets()
     const target = targets[this.#next++ % targets.length]
     if (!target) return undefined
     try {
-      const response = await fetch(`http://127.0.0.1:${target.port}/internal/tasks/analysis`, {
+      const response = await fetch(`http://127.0.0.1:${target.port}/tasks`, {
         method: 'POST',
-        body: JSON.stringify({ analysisId }),
+        body: JSON.stringify({ id }),
         signal: AbortSignal.timeout(this.#deadlineMs),
       })
       const body = (await response.json()) as { readonly status?: string }

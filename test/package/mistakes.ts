@@ -64,9 +64,9 @@ export const MISTAKES: Readonly<Record<string, readonly string[]>> = {
   'Run once, guard': [
     'createOnce(memoryStore())',
     'createOnce(new Pool())',
-    "once.run('analysis-42')",
+    "once.run('invoice-42')",
     "once.run('unknown', work)",
-    "once.run('analysis-42', work, { heartbeet: '10s' })",
+    "once.run('invoice-42', work, { heartbeet: '10s' })",
     'createTaskHandler(once, {})',
     "memoryGuard().check('invoice:42')",
     "redisGuard('redis://localhost', 'balance')",

@@ -21,7 +21,7 @@ describeJobStore('sqlite', {
       jobs: sqliteJobs(first, { clock }),
       peer: sqliteJobs(second, { clock }),
       set: async (id: string, field: keyof typeof COLUMN, value: string) => {
-        first.prepare(`update analyses set ${COLUMN[field]} = ? where id = ?`).run(value, id)
+        first.prepare(`update jobs set ${COLUMN[field]} = ? where id = ?`).run(value, id)
       },
       dispose: async () => {
         first.close()
@@ -88,7 +88,7 @@ describe('a job in a table of SQLite', () => {
   it('may have other columns with integers that a number cannot hold', async () => {
     const jobs = sqliteJobs(database)
     await jobs.add('job')
-    database.exec(`alter table analyses add column tweet integer; update analyses set tweet = 1 << 60`)
+    database.exec(`alter table jobs add column tweet integer; update jobs set tweet = 1 << 60`)
     expect(await createOnce(jobs).run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
 
@@ -156,9 +156,9 @@ describe('a job in a table of SQLite', () => {
   })
 
   it('of a table without the columns is store-failed, and the message names the missing column', async () => {
-    database.exec(`create table analyses (id text primary key, status text, result text, error text,
+    database.exec(`create table jobs (id text primary key, status text, result text, error text,
       attempts integer)`)
-    database.exec(`insert into analyses (id, status) values ('job', 'new')`)
+    database.exec(`insert into jobs (id, status) values ('job', 'new')`)
     await expect(sqliteJobs(database).acquire('job', 'a', 1000)).rejects.toMatchObject({
       code: 'store-failed',
       message: expect.stringContaining('lock_owner'),
@@ -169,7 +169,7 @@ describe('a job in a table of SQLite', () => {
     const clock = new FakeClock()
     const jobs = sqliteJobs(database, { clock })
     await jobs.add('job')
-    database.exec(`update analyses set lock_owner = 'x', lock_expires_at = 'soon', lock_heartbeat_at = '?'`)
+    database.exec(`update jobs set lock_owner = 'x', lock_expires_at = 'soon', lock_heartbeat_at = '?'`)
     for (const ms of [0, 999]) {
       await clock.advance(ms)
       expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ reason: 'locked' })

@@ -51,7 +51,9 @@ export const NAME_CHECKS: readonly TableCheck[] = [
   names('docs/telemetry.md#Collect', 'the stream', () => [...STREAMS]),
   names('docs/guard.md#Reference', 'the export', () => Object.keys(guard)),
   names('docs/once.md#Stores', 'the job store', () =>
-    Object.keys(once).filter((name) => name.endsWith('Jobs')),
+    Object.entries(once)
+      .filter(([name, value]) => name.endsWith('Jobs') && typeof value === 'function')
+      .map(([name]) => name),
   ),
   names(
     'docs/websocket.md#Several nodes',

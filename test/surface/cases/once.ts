@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { LeaseError, systemClock } from 'holdfast'
 import {
+  analysisJobs,
   createOnce,
   createTaskHandler,
   idOf,
@@ -82,14 +83,25 @@ async function answersTasks(jobs: JobStore): Promise<void> {
   await using once = createOnce(jobs)
   const handle = createTaskHandler(once, {
     ...{ work: () => ({ pages: 12 }), authorize: () => true, onLocked: 'retry', lockedStatus: 429 },
-    ...{ retryAfter: '10s', path: '/tasks', onError: () => {} },
+    ...{
+      retryAfter: '10s',
+      path: '/tasks',
+      idOf: async (request) => (await request.json()).id,
+      onError: () => {},
+    },
     ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3 },
   })
-  const analysisId = `${unique}-task`
-  await jobs.add(analysisId)
-  const body = JSON.stringify({ analysisId })
+  const id = `${unique}-task`
+  await jobs.add(id)
+  const body = JSON.stringify({ id })
   const response = await handle(new Request('http://localhost/tasks', { method: 'POST', body }))
   assert.deepEqual(await response.json(), { status: 'done' })
+  const analyses = createTaskHandler(once, { ...analysisJobs.tasks, work: () => 1, authorize: 'everyone' })
+  const request = new Request('http://localhost/internal/tasks/analysis', {
+    method: 'POST',
+    body: JSON.stringify({ analysisId: id }),
+  })
+  assert.deepEqual(await (await analyses(request)).json(), { status: 'already_finished' })
 }
 
 /** The functions of a store of jobs, without `createOnce`. */
