@@ -29,6 +29,7 @@ type FieldName =
   | 'locked_at'
   | 'message'
   | 'name'
+  | 'passes'
   | 'place'
   | 'request'
   | 'request_id'

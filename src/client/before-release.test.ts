@@ -72,6 +72,23 @@ describe('what happens before a release', () => {
     expect((await bed.browser('next').call('GET', ROOM)).body.content).toBe('the last words')
   })
 
+  it('is a last save when another tab of the same person asks, who need not be asked', async () => {
+    lock.beforeRelease(() => lock.save('the last words'))
+    await using second = open(bed, { clientId: 'second-tab' })
+    const asking = second.requestHandOver()
+    await eventually(async () => {
+      if (network.unanswered <= 1) await bed.clock.advance(100)
+      expect(second.state.held).toBe(true)
+    })
+    expect(await asking).toBe(true)
+    expect(await second.load()).toMatchObject({ content: 'the last words' })
+    // It has no socket here, so its next heartbeat tells it.
+    await eventually(async () => {
+      if (network.unanswered === 0) await bed.clock.advance(1000)
+      expect(lock.state).toMatchObject({ held: false, phase: 'read-only', request: null })
+    })
+  })
+
   it('does not keep the lock for longer than ten seconds, and not at all if it throws', async () => {
     lock.beforeRelease(() => new Promise(() => {}))
     const ending = lock.release()

@@ -5,7 +5,8 @@
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { LossReason } from '../core/index.ts'
 import { type Keeper, keepLease } from '../core/keep-lease.ts'
-import { type Body, isSignedOut } from './api.ts'
+import { type ApiResponse, type Body, isSignedOut } from './api.ts'
+import { followHandOverRequests } from './hand-over-requests.ts'
 import { createHoldRequests, type Grant, type HoldRequestsOptions } from './hold-requests.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
 import type { LockRequests } from './lock-requests.ts'
@@ -46,6 +47,7 @@ export interface Holding {
   dropLost(): void
   /** Renews what is held. Resumes a lock that the server still counts as this tab's. */
   resume(): Promise<void>
+  onResponse(response: ApiResponse): void
   onEvent(event: string, data: Body): void
   /** The page is closed, or goes into the back/forward cache. */
   onLeave(): void
@@ -55,11 +57,14 @@ export function createHolding(options: HoldingOptions): Holding {
   const { clock, view, updates, users, steps, isClosed } = options
   const { dispatch, change } = view
   const requests = createHoldRequests(options, options.requests)
+  const handOverRequests = followHandOverRequests({ clock, view, refresh: () => updates.refresh() })
   const pending = trackRequests(requests, () => isHeld() || options.isFollowed())
   let kept: Keeper | undefined
   /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
   let isResumable = false
   let isHandingOver = false
+  /** The last request of another tab of this session. */
+  let grantedOwn: string | undefined
   let cancelSilence = () => {}
   /** The latest call of `acquire`. */
   let latest: { readonly until: number; readonly outcome: Promise<boolean> } | undefined
@@ -75,7 +80,14 @@ export function createHolding(options: HoldingOptions): Holding {
       isResumable = false
     },
 
+    onResponse(response) {
+      handOverRequests.onResponse(response)
+      grantOwn()
+    },
+
     onEvent(event, data) {
+      handOverRequests.onEvent(event, data)
+      grantOwn()
       if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
     },
 
@@ -141,6 +153,15 @@ export function createHolding(options: HoldingOptions): Holding {
 
   function isHeld(): boolean {
     return kept?.isHeld() === true
+  }
+
+  /** The person goes on in another tab, which asks for the lock. There is nobody to ask. */
+  function grantOwn(): void {
+    const { request } = view.state
+    if (!request?.isOwn || request.id === grantedOwn) return
+    grantedOwn = request.id
+    // If the answer is lost, the server grants it when the grace period is over.
+    holding.answer(true).catch(() => {})
   }
 
   async function request(waitMs: number): Promise<boolean> {

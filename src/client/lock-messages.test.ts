@@ -106,22 +106,9 @@ describe('an event of the server', () => {
     })
   })
 
-  it('asks only the holder to hand over', () => {
-    const data = { request_id: 'r', kind: 'request', by: other, token: 7, answer_within_ms: 15_000 }
-    expect(received('document.takeover-requested', data, held).request).toEqual({
-      id: 'r',
-      name: 'Ken',
-      kind: 'request',
-      until: NOW + 15_000,
-    })
-    expect(received('document.takeover-requested', data).request).toBeNull()
-  })
-
   it.each([
     ['document.locked', { token: 8 }],
     ['document.line', { line: 5 }],
-    ['document.takeover-requested', { token: 7, request_id: 5 }],
-    ['document.takeover-requested', { token: 7, request_id: 'r' }],
   ])('that is malformed changes nothing: %s %j', (event, data) => {
     expect(received(event, data, held)).toEqual(held)
   })

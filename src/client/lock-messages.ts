@@ -1,13 +1,7 @@
 /** Checks the server's responses and events about a document's lock, and turns them into actions on the state. */
 import { isObject } from '../base/arguments.ts'
 import type { ApiResponse, Body } from './api.ts'
-import type {
-  DocumentHolder,
-  DocumentLockAction,
-  DocumentLockState,
-  HandOverRequest,
-  Person,
-} from './lock-state.ts'
+import type { DocumentHolder, DocumentLockAction, DocumentLockState, Person } from './lock-state.ts'
 
 interface FieldTypes {
   readonly string: string
@@ -51,7 +45,6 @@ export function actionsOfResponse(
   }
   if (Array.isArray(body.waiting)) actions.push(queueAction(body, body.waiting, me))
   if (typeof body.place === 'number') actions.push({ type: 'queue', place: body.place })
-  if (!state.request && hasShape(body.request, REQUEST)) actions.push(requestAction(body.request, now))
   return actions
 }
 
@@ -59,7 +52,7 @@ export function actionsOfResponse(
 export function actionOfEvent(
   event: string,
   data: Body,
-  { token, held, holder, me, request, gaps }: DocumentLockState,
+  { token, held, holder, me, gaps }: DocumentLockState,
   now: number,
 ): DocumentLockAction | undefined {
   const isMine = held && data.token === token
@@ -75,11 +68,6 @@ export function actionOfEvent(
       return { type: 'changed', change: { savedAt: textOf(data.saved_at) } }
     case 'document.deleted':
       return { type: 'changed', change: { savedAt: null, gaps: gaps + 1 } }
-    case 'document.takeover-requested':
-      // One request at a time: the next one comes with the answer to a read when this one is over.
-      return isMine && !request && hasShape(data, REQUEST) ? requestAction(data, now) : undefined
-    case 'document.takeover-answered':
-      return request?.id === data.request_id ? { type: 'changed', change: { request: null } } : undefined
   }
   return undefined
 }
@@ -105,18 +93,6 @@ function holderOf(data: Body & Shaped<typeof TIMES>, isMe: boolean, now: number)
   }
 }
 
-const REQUEST = { request_id: 'string', answer_within_ms: 'number' } as const
-
-function requestAction(data: Body & Shaped<typeof REQUEST>, now: number): DocumentLockAction {
-  const request: HandOverRequest = {
-    id: data.request_id,
-    name: personOf(data.by).name,
-    kind: data.kind === 'takeover' ? 'take-over' : 'request',
-    until: now + data.answer_within_ms,
-  }
-  return { type: 'changed', change: { request } }
-}
-
 /** The queue has only the first waiters. */
 function queueAction(
   { waiting_count: count }: Body,
@@ -131,7 +107,7 @@ function queueAction(
   return { type: 'queue', queue: { waiting, waiters }, place: place < 0 ? null : place }
 }
 
-function personOf(value: unknown): Person {
+export function personOf(value: unknown): Person {
   const { session_id, client_id, name } = Object(value) as Body
   return { sessionId: textOf(session_id) ?? '', clientId: textOf(client_id), name: textOf(name) }
 }

@@ -36,7 +36,7 @@ export interface DocumentHolder extends Person {
   readonly isMe: boolean
 }
 
-/** Somebody wants the lock that this tab holds. */
+/** Somebody wants the lock. */
 export interface HandOverRequest {
   readonly id: string
   readonly name: string | null
@@ -44,6 +44,10 @@ export interface HandOverRequest {
   readonly kind: 'take-over' | 'request'
   /** The time limit to answer or save, by this machine's clock. */
   readonly until: number
+  /** Another tab of this session asks. It gets the lock without a question, after the steps of `beforeRelease`. */
+  readonly isOwn: boolean
+  /** The waiters who were in the queue before the one who asks: the first 20 of them. */
+  readonly passes: readonly Person[]
 }
 
 /** `taking-over` and `asking`: not decided yet. `failed`: the server did not answer, or does not allow it. */
@@ -64,7 +68,10 @@ export interface DocumentLockState {
   readonly waiting: number
   /** The first tabs of the queue, the next one first. */
   readonly waiters: readonly Person[]
+  /** Somebody wants the lock that this tab holds. */
   readonly request: HandOverRequest | null
+  /** Somebody who is behind this tab in the queue, or not in it, has asked the holder for the lock. */
+  readonly passedBy: HandOverRequest | null
   /** The progress of this tab's own `takeOver` or `requestHandOver`. */
   readonly demand: Demand | null
   /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. `null` after a deletion. */
@@ -90,7 +97,7 @@ type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 /** The fields whose change affects no other field. */
 export type Independent = Pick<
   DocumentLockState,
-  'me' | 'request' | 'demand' | 'savedAt' | 'gaps' | 'connected' | 'error'
+  'me' | 'request' | 'passedBy' | 'demand' | 'savedAt' | 'gaps' | 'connected' | 'error'
 >
 
 export const INITIAL_STATE: DocumentLockState = {
@@ -103,6 +110,7 @@ export const INITIAL_STATE: DocumentLockState = {
   waiting: 0,
   waiters: [],
   request: null,
+  passedBy: null,
   demand: null,
   savedAt: null,
   gaps: 0,

@@ -50,13 +50,10 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   let notBefore = -Infinity
   let isClosed = false
   let cancelRead = () => {}
-  /** Set while there is a request. */
-  let cancelRequest: (() => void) | undefined
 
   const unsubscribe = view.subscribe(() => {
     listen()
     readInTime()
-    endRequestInTime()
   })
   const onWake = () => {
     onAwake()
@@ -81,7 +78,6 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
       unsubscribe()
       unfollowPage()
       cancelRead()
-      cancelRequest?.()
       socket?.close()
     },
   }
@@ -160,16 +156,6 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     const wanted = Math.min(left > half ? left - half : left, latest)
     const due = Math.max(wanted, soonest, notBefore - clock.monotonic()) * (1 + clock.random() / 4)
     cancelRead = clock.setTimer(() => void refresh(), due, true)
-  }
-
-  /** A request that was not answered in time is over. */
-  function endRequestInTime(): void {
-    cancelRequest?.()
-    const { request } = view.state
-    // Another one may be open.
-    if (cancelRequest && !request) void refresh()
-    const end = () => view.change({ request: null })
-    cancelRequest = request ? clock.setTimer(end, Math.max(0, request.until - clock.now()), true) : undefined
   }
 }
 

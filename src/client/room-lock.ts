@@ -71,6 +71,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       const onResponse = view.expectResponse()
       return (response) => {
         onResponse(response)
+        holding?.onResponse(response)
         updates.onResponse()
       }
     },

@@ -31,11 +31,15 @@ const name = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Cont
 export const lockAsk = v.object({ name: v.exactOptional(name) })
 /** The body of a heartbeat: the holder's name from now on; `null`: none. It may be empty, and the name stays. */
 export const lockBeat = v.object({ name: v.exactOptional(v.nullable(name)) })
-/** Somebody wants the lock of the holder. */
+/**
+ * Somebody wants the lock of the holder. `passes`: the waiters who were in the queue before that client, the first of
+ * them by name. Absent if there are none.
+ */
 export const handoverRequest = v.object({
   request_id: requestId,
   kind: v.picklist(['takeover', 'request']),
   by: person,
+  passes: v.exactOptional(v.array(person)),
   answer_within_ms: milliseconds,
 })
 /** For the holder only: the oldest request that is open and not answered. */

@@ -1,7 +1,7 @@
-import { useEffect, useReducer, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { type AutoSave, type AutoSaveSnapshot, canRetry, canTakeOver } from '../autosave/index.ts'
-import { systemClock } from '../base/clock.ts'
 import { type AutoSaveMessage, type AutoSaveTexts, autosaveTexts, messageOf } from './autosave-texts.ts'
+import { momentText, useEveryDay } from './moment-text.ts'
 import { useAutoSaveState } from './use-autosave.ts'
 
 export interface AutoSaveIndicatorProps {
@@ -61,7 +61,7 @@ export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndi
   const words = { ...autosaveTexts[lang], ...texts }
   const { box, isOpen, setOpen, message } = useDetails(state)
   useEveryDay()
-  const label = words[message].label(state.savedAt === null ? '' : momentOf(state.savedAt, lang))
+  const label = words[message].label(state.savedAt === null ? '' : momentText(state.savedAt, lang))
   const [tone, icon] = STYLES[message]
   const announced = useRef('')
   if (!SILENT.includes(message)) announced.current = label
@@ -142,28 +142,4 @@ function useDetails(state: AutoSaveSnapshot) {
     setOpen: setIsOpen,
     message: isNews ? ('skipped' as const) : messageOf(state),
   }
-}
-
-/** Renders again at midnight, when "Saved 16:35" would become wrong. */
-function useEveryDay(): void {
-  const [day, renderAgain] = useReducer((days: number) => days + 1, 0)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each day sets the timer for the next one.
-  useEffect(() => {
-    const midnight = new Date(systemClock.now()).setHours(24, 0, 1)
-    return systemClock.setTimer(renderAgain, midnight - systemClock.now())
-  }, [day])
-}
-
-/** The time of day; before today also the date, and before this year also the year. */
-function momentOf(at: number, lang: string): string {
-  const [then, now] = [new Date(at), new Date(systemClock.now())]
-  const isToday = then.toDateString() === now.toDateString()
-  const isThisYear = then.getFullYear() === now.getFullYear()
-  return then.toLocaleString(lang, {
-    ...(!isToday && { month: 'short', day: 'numeric' }),
-    ...(!isThisYear && { year: 'numeric' }),
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  })
 }

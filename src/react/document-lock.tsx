@@ -11,7 +11,7 @@ import type {
 import { DraftNotice, type DraftNoticeProps } from './draft-notice.tsx'
 import { DraftStatusText } from './draft-status.tsx'
 import type { DraftTexts } from './draft-texts.ts'
-import { LockBanner } from './lock-banner.tsx'
+import { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 import type { LockTexts } from './lock-texts.ts'
 import { useDocumentLock } from './use-document-lock.ts'
 import { useDraft } from './use-draft.ts'
@@ -37,6 +37,8 @@ interface CommonProps<T> extends Pick<DocumentLockOptions, 'url' | 'name' | 'hea
   readonly lockTexts?: Partial<LockTexts>
   /** Replaces some of the texts about saved and unsaved content. */
   readonly draftTexts?: Partial<DraftTexts>
+  /** Calls a person who looks at another tab when somebody asks for the lock, by the title of the page. */
+  readonly attention?: LockBannerProps['attention']
   /** The options of the draft. Those of the first render count. */
   readonly draft?: DraftOptions<T>
   /** Content as text, to copy and to compare it. Default: text as it is, anything else as JSON. */
@@ -84,6 +86,7 @@ export function DocumentLock<T>(props: CommonProps<T> & { readonly draft?: Draft
         lock={lock}
         draft={draftState}
         lang={lang}
+        attention={props.attention}
         {...(props.lockTexts && { texts: props.lockTexts })}
         onHandOver={() => draft?.flush()}
       />

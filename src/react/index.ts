@@ -34,6 +34,7 @@ export {
   useSyncStatus,
 } from './sync.tsx'
 export { TextComparison, type TextComparisonProps } from './text-comparison.tsx'
+export type { Attention } from './use-attention.ts'
 export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
 export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'
 export { type UseDraft, useDraft } from './use-draft.ts'

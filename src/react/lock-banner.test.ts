@@ -47,6 +47,55 @@ describe('a person who waits after the holder has declined', () => {
   })
 })
 
+const REQUEST = { id: 'r', name: 'Jonas', kind: 'request', until: 0, isOwn: false, passes: [] } as const
+const OTHER = { clientId: 'd', token: 7, since: Date.now(), expiresAt: 0, isMe: false } as const
+const AOI = { sessionId: 'a', clientId: 'a', name: 'Aoi' }
+
+describe('a request from further back', () => {
+  const held = { phase: 'held', held: true } as const
+
+  it.each([
+    ['en', [AOI], 'Jonas would like to edit. In line before them: Aoi. Hand over?'],
+    ['en', [AOI, AOI], 'Jonas would like to edit. In line before them: Aoi and 1 more. Hand over?'],
+    ['en', [], 'Jonas would like to edit. Hand over?'],
+    ['ja', [AOI], 'Jonasさんが編集したいそうです。先にAoiさんが順番を待っています。交代しますか。'],
+  ] as const)('tells the holder whom it passes (%s, %j)', (lang, passes, words) => {
+    expect(textOf({ ...held, request: { ...REQUEST, passes } }, { lang })).toBe(words)
+  })
+
+  it('is told to those whom it passes', () => {
+    const words = 'Jonas has asked to edit before you. You are next.'
+    expect(textOf({ phase: 'waiting', place: 0, passedBy: REQUEST })).toBe(words)
+  })
+})
+
+describe("a person's own other tab", () => {
+  const mine = { ...OTHER, sessionId: 's', name: 'Guest 802' }
+
+  it.each([
+    ['read-only', 'en', 'You are editing this in another tab.', 'Edit here'],
+    ['lost', 'en', 'You are editing this in another tab.', 'Edit here'],
+    ['read-only', 'ja', '別のタブであなたが編集しています。', 'ここで編集する'],
+  ] as const)('is not somebody else, and one click continues here (%s, %s)', (phase, lang, words, action) => {
+    const state = { phase, holder: mine, me: { sessionId: 's', clientId: 'c', name: null } }
+    expect(textOf(state, { lang })).toBe(words)
+    expect(markupOf(state, { lang })).toMatch(new RegExp(`<button[^>]*hf-primary[^>]*>${action}`))
+  })
+
+  it('shows no question when it hands over to this person', () => {
+    const markup = markupOf({ phase: 'held', held: true, request: { ...REQUEST, isOwn: true } })
+    expect(markup).not.toContain('<button')
+  })
+})
+
+describe('a lock that was granted before today', () => {
+  it('shows the date', () => {
+    const since = new Date(2020, 2, 4, 14, 32).getTime()
+    const holder = { ...OTHER, sessionId: 'x', name: 'Ken', since }
+    expect(textOf({ phase: 'read-only', holder })).toContain('since Mar 4, 2020, 14:32.')
+  })
+})
+
 describe('a page that the server has not answered yet', () => {
   const error = new LeaseError('store-unavailable', REASON)
 

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type {
   DocumentHolder,
   DocumentLock,
@@ -7,6 +7,8 @@ import type {
   DraftState,
 } from '../client/index.ts'
 import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
+import { momentText, useEveryDay } from './moment-text.ts'
+import { type Attention, useAttention } from './use-attention.ts'
 import { useFrames } from './use-frames.ts'
 
 export interface LockBannerProps {
@@ -18,7 +20,12 @@ export interface LockBannerProps {
   readonly lang?: 'en' | 'ja'
   /** Replaces some of the texts. */
   readonly texts?: Partial<LockTexts>
-  /** Runs before the lock is released or handed over, to save unsaved changes. If it fails, the lock is kept. */
+  /** Calls a person who looks at another tab when somebody asks for the lock, by the title of the page. */
+  readonly attention?: Attention | undefined
+  /**
+   * Runs before the lock is released or handed over, to save unsaved changes. If it fails after a click, the lock is
+   * kept.
+   */
   readonly onHandOver?: () => void | Promise<void>
 }
 
@@ -27,6 +34,8 @@ const ALARMS: readonly DocumentLockPhase[] = ['troubled', 'signed-out', 'lost', 
 
 /** Between two sentences. */
 const SPACES = { en: ' ', ja: '' }
+
+const TITLE_ONLY: Attention = {}
 
 /** In these, unsaved text is not saved by itself. */
 const UNABLE: readonly DocumentLockPhase[] = ['signed-out', 'lost', 'error']
@@ -65,8 +74,13 @@ interface Confirmation {
  * const { state, lock } = useDocumentLock('minutes-42')
  * return <LockBanner state={state} lock={lock} lang="ja" />
  */
-export function LockBanner({ state, lock, draft, lang = 'en', texts, onHandOver }: LockBannerProps) {
+export function LockBanner(props: LockBannerProps) {
+  const { state, lock, draft, lang = 'en', texts, attention = TITLE_ONLY, onHandOver } = props
   const words = { ...lockTexts[lang], ...texts }
+  const { request } = state
+  useEveryDay()
+  useAttention(request && !request.isOwn ? words.title(request.name, request.kind) : null, attention)
+  useBeforeRelease(lock, onHandOver)
   const banner = useRef<HTMLElement>(null)
   /** The token of the holder that the reader may want to take the lock from. */
   const [asked, setAsked] = useState<number | null>(null)
@@ -131,7 +145,8 @@ function contentOf(
   confirm: Confirmation,
   onHandOver: LockBannerProps['onHandOver'],
 ): BannerContent {
-  const { phase, holder, held, request, demand, place, waiting, waiters, connected, error } = state
+  const { phase, holder, held, request, passedBy, demand, place, waiting, waiters, connected, error } = state
+  const isOwnTab = holder?.isMe === false && holder.sessionId === state.me?.sessionId
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
   const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
@@ -142,6 +157,7 @@ function contentOf(
     run: () => confirm.ask(holder?.token ?? null),
     rank: 'quiet',
   }
+  const editHere: Action = { text: words.editHere, run: () => lock?.requestHandOver(), rank: 'primary' }
   const isPending = demand === 'asking' || demand === 'taking-over'
   const until = holder?.expiresAt
   if (confirm.isAsked && other && !isPending && (phase === 'waiting' || phase === 'read-only'))
@@ -159,6 +175,12 @@ function contentOf(
         },
       ],
     }
+  if (isOwnTab && (phase === 'waiting' || phase === 'read-only' || phase === 'lost'))
+    return {
+      tone: isPending ? 'pending' : 'unknown',
+      text: isPending ? words.movingHere : demand === 'failed' ? words.demand.failed(null) : words.ownTab,
+      actions: [...(isPending ? [] : [editHere]), ...(phase === 'waiting' ? [leave] : [])],
+    }
   switch (phase) {
     case 'idle':
       return { tone: 'unknown', text: words.nobody, actions: [edit] }
@@ -169,7 +191,9 @@ function contentOf(
         tone: 'waiting',
         text: demand
           ? [words.demand[demand](other?.name ?? null), words.place(place)].join(SPACES[lang])
-          : words.waiting(other, place),
+          : passedBy
+            ? [words.passedBy(passedBy.name), words.place(place)].join(SPACES[lang])
+            : words.waiting(other, place),
         actions: isPending ? [leave] : [leave, ask, takeOver],
       }
     case 'held': {
@@ -180,6 +204,8 @@ function contentOf(
       const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
       if (!request)
         return { tone: 'held', text: words.editing(waiting, waiters[0]?.name), actions: [stop], until }
+      if (request.isOwn) return { tone: 'pending', text: words.movingAway, actions: [] }
+      const passed = request.passes.map(({ name }) => name)
       const isTakeOver = request.kind === 'take-over'
       const handOver: Action = {
         text: words.handOver,
@@ -189,7 +215,7 @@ function contentOf(
       const keep: Action = { text: words.keep, run: () => lock?.answer(false) }
       return {
         tone: 'waiting',
-        text: isTakeOver ? words.takenOver(request.name) : words.requested(request.name),
+        text: isTakeOver ? words.takenOver(request.name, passed) : words.requested(request.name, passed),
         actions: isTakeOver ? [handOver] : [handOver, keep],
         until: request.until,
         isCounted: true,
@@ -240,10 +266,16 @@ function contentOf(
 }
 
 function whoOf({ name, since }: DocumentHolder, lang: string): Who {
-  return {
-    name,
-    since: new Date(since).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
-  }
+  return { name, since: momentText(since, lang) }
+}
+
+/** The lock may also be given up without a click here: by another tab of the same person, or by the page. */
+function useBeforeRelease(lock: DocumentLock | null, onHandOver: LockBannerProps['onHandOver']): void {
+  const latest = useRef(onHandOver)
+  useEffect(() => {
+    latest.current = onHandOver
+  }, [onHandOver])
+  useEffect(() => lock?.beforeRelease(() => latest.current?.()), [lock])
 }
 
 function Countdown({ until, words }: { readonly until: number; readonly words: LockTexts }) {

@@ -1,11 +1,11 @@
-import type { Demand } from '../client/index.ts'
+import type { Demand, HandOverRequest } from '../client/index.ts'
 import type { LeaseErrorCode } from '../core/index.ts'
 
 /** Who is editing, for the texts. */
 export interface Who {
   /** `null`: that person gave no name. */
   readonly name: string | null
-  /** The time of day when they started to edit. */
+  /** When they started to edit: the time of day, with the date if it was not today. */
   readonly since: string
 }
 
@@ -24,8 +24,19 @@ export interface LockTexts {
   readonly waiting: (who: Who | null, ahead: number | null) => string
   /** `ahead`: how many waiters are ahead; `null`: not known yet. */
   readonly place: (ahead: number | null) => string
-  readonly requested: (name: string | null) => string
-  readonly takenOver: (name: string | null) => string
+  /** This person edits in another tab. */
+  readonly ownTab: string
+  /** This tab asks for the lock of the person's other tab. */
+  readonly movingHere: string
+  /** Another tab of this person gets the lock. */
+  readonly movingAway: string
+  /** Somebody asks for the lock. `passed`: those who are in line before that person, by name. */
+  readonly requested: (name: string | null, passed: readonly (string | null)[]) => string
+  readonly takenOver: (name: string | null, passed: readonly (string | null)[]) => string
+  /** Somebody behind this person in line, or not in line, has asked for the lock. */
+  readonly passedBy: (name: string | null) => string
+  /** The title of the page while somebody asks for the lock or takes it over. */
+  readonly title: (name: string | null, kind: HandOverRequest['kind']) => string
   /** The question before a take-over. */
   readonly confirmTakeOver: (name: string | null) => string
   /** The progress of a take-over, or of a request to hand over. */
@@ -42,6 +53,8 @@ export interface LockTexts {
   readonly connecting: string
   readonly secondsLeft: (seconds: number) => string
   readonly edit: string
+  /** Edit in this tab instead of the person's other one. */
+  readonly editHere: string
   readonly editAgain: string
   readonly stop: string
   readonly wait: string
@@ -74,8 +87,15 @@ const en: LockTexts = {
     `${who ? `${who.name ?? 'Somebody'} is editing, since ${who.since}.` : 'The document is about to be free.'} ${en.place(ahead)}`,
   place: (ahead) =>
     ahead === null ? 'You are in line.' : ahead === 0 ? 'You are next.' : `${ahead} before you.`,
-  requested: (name) => `${name ?? 'Somebody'} would like to edit. Hand over?`,
-  takenOver: (name) => `${name ?? 'Somebody'} is taking over. Hand over before the time is up.`,
+  ownTab: 'You are editing this in another tab.',
+  movingHere: 'Your other tab has a moment to save. Then you can edit here.',
+  movingAway: 'You continue in another tab. Saving.',
+  requested: (name, passed) => `${name ?? 'Somebody'} would like to edit.${inLineBefore(passed)} Hand over?`,
+  takenOver: (name, passed) =>
+    `${name ?? 'Somebody'} is taking over.${inLineBefore(passed)} Hand over before the time is up.`,
+  passedBy: (name) => `${name ?? 'Somebody'} has asked to edit before you.`,
+  title: (name, kind) =>
+    `● ${name ?? 'Somebody'} ${kind === 'take-over' ? 'is taking over' : 'asks for'} this document`,
   confirmTakeOver: (name) =>
     `Take over from ${name ?? 'the other person'}? They get a few seconds to save, and then only you can edit.`,
   demand: {
@@ -98,6 +118,7 @@ const en: LockTexts = {
   connecting: 'Looking who is editing.',
   secondsLeft: (seconds) => (seconds < 120 ? `${seconds} s left` : `${Math.round(seconds / 60)} min left`),
   edit: 'Edit',
+  editHere: 'Edit here',
   editAgain: 'Edit again',
   stop: 'Stop editing',
   wait: 'Wait in line',
@@ -130,8 +151,15 @@ const ja: LockTexts = {
     `${who ? `${who.since}から${person(who.name)}が編集しています。` : 'まもなく編集できます。'}${ja.place(ahead)}`,
   place: (ahead) =>
     ahead === null ? '順番を待っています。' : ahead === 0 ? '次はあなたの番です。' : `あと${ahead}人です。`,
-  requested: (name) => `${person(name)}が編集したいそうです。交代しますか。`,
-  takenOver: (name) => `${person(name)}が編集を引き継ごうとしています。時間内に交代してください。`,
+  ownTab: '別のタブであなたが編集しています。',
+  movingHere: '別のタブの内容を保存しています。まもなくここで編集できます。',
+  movingAway: '保存して、別のタブで編集を続けます。',
+  requested: (name, passed) => `${person(name)}が編集したいそうです。${waitingBefore(passed)}交代しますか。`,
+  takenOver: (name, passed) =>
+    `${person(name)}が編集を引き継ごうとしています。${waitingBefore(passed)}時間内に交代してください。`,
+  passedBy: (name) => `${person(name)}が、あなたより先に編集したいとお願いしています。`,
+  title: (name, kind) =>
+    `● ${person(name)}が${kind === 'take-over' ? 'この文書を引き継ごうとしています' : 'この文書の交代を希望しています'}`,
   confirmTakeOver: (name) =>
     `${person(name)}から編集を引き継ぎますか。${person(name)}には保存のための数秒が与えられ、そのあとはあなただけが編集できます。`,
   demand: {
@@ -154,6 +182,7 @@ const ja: LockTexts = {
   connecting: '編集している人を確認しています。',
   secondsLeft: (seconds) => (seconds < 120 ? `残り${seconds}秒` : `残り${Math.round(seconds / 60)}分`),
   edit: '編集する',
+  editHere: 'ここで編集する',
   editAgain: 'もう一度編集する',
   stop: '編集を終える',
   wait: '順番を待つ',
@@ -163,6 +192,20 @@ const ja: LockTexts = {
   handOver: '交代する',
   keep: '編集を続ける',
   cancel: 'やめる',
+}
+
+/** Begins with a space if it says something. */
+function inLineBefore(passed: readonly (string | null)[]): string {
+  const [first, ...others] = passed
+  if (first === undefined) return ''
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  return ` In line before them: ${first ?? 'somebody'}${more}.`
+}
+
+function waitingBefore(passed: readonly (string | null)[]): string {
+  const [first, ...others] = passed
+  if (first === undefined) return ''
+  return `先に${person(first)}${others.length === 0 ? '' : `ほか${others.length}人`}が順番を待っています。`
 }
 
 function person(name: string | null): string {

@@ -190,7 +190,17 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     onError,
     onChange: (change) => meter && notify(() => meter.lease(change)),
   })
-  const handover = new Handover({ locks, feed, announcer, bus, clock, grace, answerWithin, unanswered })
+  const handover = new Handover({
+    locks,
+    feed,
+    announcer,
+    waitingList,
+    bus,
+    clock,
+    grace,
+    answerWithin,
+    unanswered,
+  })
   const withdrawals = new Withdrawals({ bus, clock, locks, handover, onError })
   const waiterLimits = new WaiterLimits(settings)
   const service: Service = {

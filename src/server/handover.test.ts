@@ -268,6 +268,51 @@ describe('a handover request', () => {
     expect((await asking).body.error).not.toBe('handover_unanswered')
   })
 
+  it('from further back names those whom it passes, to the room and in every answer to the holder', async () => {
+    const third = bed.browser('tab-3')
+    for (const waiter of [other, third]) await waiter.call('GET', LOCK)
+    const waits = new AbortController()
+    const queue = [
+      other.call('POST', `${LOCK}?wait=30`, { name: 'Aoi' }, { signal: waits.signal }),
+      third.call('POST', `${LOCK}?wait=30`, { name: 'Ren' }, { signal: waits.signal }),
+    ]
+    await eventually(async () =>
+      expect((await holder.call('GET', LOCK)).body).toMatchObject({ waiting_count: 2 }),
+    )
+    const { waiting } = Object((await holder.call('GET', LOCK)).body)
+    const [first, second] = waiting
+    const asking = (second.name === 'Ren' ? third : other).call('POST', `${LOCK}/request`)
+    await isAsked()
+    expect(requested()).toMatchObject({ passes: [first] })
+    expect((await holder.call('PUT', LOCK)).body).toMatchObject({ request: { passes: [first] } })
+    await answer(holder, false)
+    expect((await asking).status).toBe(409)
+    waits.abort()
+    await Promise.all(queue)
+  })
+
+  it('of the first waiter passes nobody', async () => {
+    await other.call('GET', LOCK)
+    const gone = new AbortController()
+    const waiting = other.call('POST', `${LOCK}?wait=30`, undefined, { signal: gone.signal })
+    await eventually(() => expect(story(heard)).toContain('document.line 12:00:00'))
+    const asking = other.call('POST', `${LOCK}/request`)
+    await isAsked()
+    expect(requested()).not.toHaveProperty('passes')
+    await answer(holder, true)
+    expect((await asking).status).toBe(200)
+    gone.abort()
+    await waiting
+  })
+
+  it('of the own session is granted after the grace period, because that tab may have crashed', async () => {
+    const asking = holder.tab('tab-9').call('POST', `${LOCK}/request`)
+    await isAsked()
+    expect(requested()).toMatchObject({ answer_within_ms: 5000 })
+    await bed.clock.advance(5000)
+    expect((await asking).body.token).toBeGreaterThan(token)
+  })
+
   it('can be answered only by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()

@@ -4,6 +4,7 @@
  *     takeover: told ──grace period over, or holder agrees──▶ replaced; the holder cannot decline
  *     request:  told ──holder agrees──▶ replaced; holder declines ──▶ declined; no answer ──▶ as configured
  *
+ * A request of the holder's own session, from another tab, ends like a takeover: an answer decides, or the grace period.
  * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
  * the bus, and every node remembers which requests are open, so that a holder that was away still learns of them with
  * its next answer. Nothing is stored: if the request is aborted, nothing has happened.
@@ -20,6 +21,7 @@ import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
+import type { WaitingList } from './waiting-list.ts'
 import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
@@ -38,6 +40,7 @@ const message = v.union([
     // Nodes of an earlier version do not say them.
     kind: v.exactOptional(handoverRequest.entries.kind),
     by: v.exactOptional(handoverRequest.entries.by),
+    passes: handoverRequest.entries.passes,
   }),
 ])
 
@@ -45,6 +48,7 @@ export interface HandoverOptions {
   readonly locks: Locks
   readonly feed: LeaseFeed
   readonly announcer: Announcer
+  readonly waitingList: WaitingList
   readonly bus: Bus
   readonly clock: Clock
   readonly grace: number
@@ -65,7 +69,7 @@ interface PendingRequest {
 }
 
 /** A request of any node that was announced and has not ended. */
-interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by'>> {
+interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by' | 'passes'>> {
   readonly room: string
   /** When its time is over. */
   readonly until: number
@@ -100,13 +104,16 @@ export class Handover {
     client: LockClient,
     signal: AbortSignal,
   ): Promise<LockResult | 'declined' | 'unanswered'> {
-    const { locks, answerWithin, unanswered } = this.#options
+    const { locks, grace, answerWithin, unanswered } = this.#options
     const holder = await locks.holder(room)
     if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
-    const outcome = await this.#askHolder(room, client, holder, 'request', answerWithin, signal)
+    // Another tab of the same session, which may have crashed. It need not be asked for longer than to save.
+    const isOwn = holder.owner === client.person.session_id
+    const limitMs = isOwn ? Math.min(grace, answerWithin) : answerWithin
+    const outcome = await this.#askHolder(room, client, holder, 'request', limitMs, signal)
     if (outcome === 'declined') return outcome
     // Whether the lock has become free may not have been heard here.
-    const isDeclined = outcome === 'unanswered' && unanswered === 'decline'
+    const isDeclined = outcome === 'unanswered' && unanswered === 'decline' && !isOwn
     if (isDeclined && (await locks.holder(room))?.token === holder.token) return outcome
     signal.throwIfAborted()
     return locks.lock(room, client, { replace: holder.token })
@@ -123,9 +130,15 @@ export class Handover {
   requestTo(room: string, token: number): HandoverRequest | undefined {
     const now = this.#options.clock.monotonic()
     for (const [request_id, open] of this.#open.get(token) ?? []) {
-      const { kind, by, until } = open
+      const { kind, by, passes, until } = open
       if (open.room === room && until > now && !open.isAnswered && kind && by)
-        return { request_id, kind, by, answer_within_ms: Math.ceil(until - now) }
+        return {
+          request_id,
+          kind,
+          by,
+          ...(passes && { passes }),
+          answer_within_ms: Math.ceil(until - now),
+        }
     }
     return undefined
   }
@@ -187,8 +200,10 @@ export class Handover {
     limitMs: number,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { feed, announcer, bus, clock } = this.#options
+    const { feed, announcer, waitingList, bus, clock } = this.#options
     const by = client.person
+    const passed = waitersBefore(by, waitingList.of(room).first)
+    const about = { kind, by, ...(passed.length > 0 && { passes: passed }) }
     signal.throwIfAborted()
     const requestId = randomId()
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
@@ -211,7 +226,7 @@ export class Handover {
     })
     const endsAt = clock.monotonic() + limitMs
     const tellNodes = (openMs: number) =>
-      bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs, kind, by } })
+      bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs, ...about } })
     let cancelTelling = () => {}
     const tellLater = () => {
       cancelTelling = clock.setTimer(() => {
@@ -225,8 +240,7 @@ export class Handover {
       await announcer.publishToRoom('document.takeover-requested', {
         room_id: room,
         request_id: requestId,
-        kind,
-        by,
+        ...about,
         token: holder.token,
         answer_within_ms: limitMs,
       })
@@ -246,4 +260,10 @@ export class Handover {
       tellNodes(0).catch(() => {})
     }
   }
+}
+
+/** A client that is not in the queue passes everybody in it. */
+function waitersBefore(by: Person, queue: readonly Person[]): Person[] {
+  const place = queue.findIndex((waiter) => keyOf(waiter) === keyOf(by))
+  return place < 0 ? [...queue] : queue.slice(0, place)
 }

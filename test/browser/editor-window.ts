@@ -3,7 +3,10 @@ import { expect } from 'vitest'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import type { PagesServer } from './pages-server.ts'
 
-/** One window of the editor, on a network of its own. */
+/** Each has cookies of its own. */
+let people = 0
+
+/** One window of the editor: another person than in the other windows, on a network of its own. */
 export class EditorWindow {
   readonly page: Page
   readonly network: CuttableProxy
@@ -21,18 +24,19 @@ export class EditorWindow {
     preferences: { readonly lang?: string; readonly theme?: string } = {},
   ): Promise<EditorWindow> {
     const network = await cuttableProxy('127.0.0.1', server.port)
+    const { port } = new URL(`http://${network.address}`)
     const page = await browser.newPage()
     await page.addInitScript(
       (kept) => globalThis.localStorage.setItem('holdfast:preferences', kept),
       JSON.stringify({ name, lang: 'en', theme: 'light', ...preferences }),
     )
-    await page.goto(`http://${network.address}/${room && `#${room}`}`)
+    await page.goto(`http://person-${++people}.localhost:${port}/${room && `#${room}`}`)
     const opened = new EditorWindow(page, network)
     await opened.page.waitForSelector('.hf-banner')
     return opened
   }
 
-  /** The same document of the same browser in a new tab, after this one was closed. */
+  /** The same document of the same person in another tab. */
   async openAgain(): Promise<EditorWindow> {
     const page = await this.page.context().newPage()
     await page.goto(this.page.url())

@@ -24,7 +24,7 @@ describe('the source', () => {
     )
     const using = (name: string) => files.filter(({ names }) => names.has(name)).map(({ path }) => path)
     expect(using('hour12')).toEqual([])
-    expect(using('hourCycle')).toContain('src/react/draft-status.tsx')
+    expect(using('hourCycle')).toContain('src/react/moment-text.ts')
   })
 })
 

@@ -738,7 +738,7 @@ describe('a draft', () => {
   it('is saved at once when another tab asks for the lock', async () => {
     await edit()
     draft.edit('second')
-    lock.change({ request: { id: 'r', name: 'Ken', kind: 'take-over', until: 0 } })
+    lock.change({ request: { id: 'r', name: 'Ken', kind: 'take-over', until: 0, isOwn: false, passes: [] } })
     await settle()
     expect(lock.content).toBe('second')
   })

@@ -35,7 +35,10 @@ const NO_ANSWER = new LeaseError('store-unavailable', 'the server cannot be reac
 const CONFLICT = { ...UNSAVED, status: 'conflict', isOutdated: true, theirs: THEIRS } as const
 const TOO_LONG = new LeaseError('too-large', 'too large', { cause: { status: 413, limit: 1_048_576 } })
 const FORBIDDEN = new LeaseError('store-failed', 'forbidden', { cause: { status: 403 } })
-const request = (kind: 'request' | 'take-over') => ({ id: 'r', name: 'Ken', kind, until: LATER }) as const
+const AOI = { sessionId: 's3', clientId: 'c3', name: 'Aoi' }
+const request = (kind: 'request' | 'take-over') =>
+  ({ id: 'r', name: 'Ken', kind, until: LATER, isOwn: false, passes: [] }) as const
+const OWN_TAB: DocumentHolder = { ...HOLDER, clientId: 'c9', isMe: false }
 
 type State = readonly [Partial<DocumentLockState>, Partial<DraftState<string>>?]
 
@@ -60,6 +63,8 @@ const STATES: Readonly<Record<string, State>> = {
   'held, three wait': [{ ...HELD, waiting: 3, waiters: [KEN] }],
   'held, one without a name waits': [{ ...HELD, waiting: 1 }],
   'held, asked': [{ ...HELD, request: request('request') }],
+  'held, asked from further back': [{ ...HELD, request: { ...request('request'), passes: [AOI, ME] } }],
+  'held, asked by the own tab': [{ ...HELD, request: { ...request('request'), isOwn: true } }],
   'held, taken over': [{ ...HELD, request: request('take-over') }],
   troubled: [
     { ...HELD, phase: 'troubled', connected: false, error: NO_ANSWER },
@@ -71,6 +76,9 @@ const STATES: Readonly<Record<string, State>> = {
   ],
   'signed out': [{ phase: 'signed-out' }],
   'read-only': [READ_ONLY],
+  'read-only, own tab': [{ ...READ_ONLY, holder: OWN_TAB }],
+  'read-only, own tab, asking': [{ ...READ_ONLY, holder: OWN_TAB, demand: 'asking' }],
+  'lost to the own tab': [{ phase: 'lost', holder: OWN_TAB }],
   'read-only, without a name': [{ ...READ_ONLY, holder: { ...KEN, name: null } }],
   'read-only, offline': [{ ...READ_ONLY, connected: false }],
   'read-only, asking': [{ ...READ_ONLY, demand: 'asking' }],
@@ -80,6 +88,7 @@ const STATES: Readonly<Record<string, State>> = {
   'read-only, failed': [{ ...READ_ONLY, demand: 'failed' }],
   waiting: [{ phase: 'waiting', holder: KEN, place: 2 }],
   'waiting, next': [{ phase: 'waiting', holder: KEN, place: 0 }],
+  'waiting, passed': [{ phase: 'waiting', holder: KEN, place: 0, passedBy: request('request') }],
   'waiting, free': [{ phase: 'waiting' }],
   'waiting, declined': [{ phase: 'waiting', holder: KEN, place: 1, demand: 'declined' }],
   lost: [{ phase: 'lost' }],

@@ -1,3 +1,4 @@
+import { momentText } from '../../../src/react/moment-text.ts'
 import type { DashboardEvent } from './live-leases.ts'
 import type { DashboardTexts } from './texts.ts'
 
@@ -16,7 +17,7 @@ export function EventList({ events, words, empty, onSelect }: EventListProps) {
       {events.map(({ id, at, what, lease }) => (
         <li key={id}>
           <time className="mono quiet" dateTime={new Date(at).toISOString()}>
-            {new Date(at).toLocaleTimeString([], { hourCycle: 'h23' })}
+            {momentText(at, undefined, 'seconds')}
           </time>
           <span className="what" data-what={what}>
             {words.what[what]}

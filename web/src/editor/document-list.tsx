@@ -25,7 +25,8 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
     if (name === roomId && state.held) return words.youEdit
     // A lock that this tab has lost is nobody's.
     const holder = name === roomId ? (state.holder?.isMe ? null : state.holder) : locks.get(name)
-    return holder ? words.isEditing(holder.name) : null
+    if (!holder) return null
+    return holder.sessionId === state.me?.sessionId ? words.youEditElsewhere : words.isEditing(holder.name)
   }
   return (
     <details className="documents card" open={isWide}>

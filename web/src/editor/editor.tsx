@@ -16,6 +16,8 @@ import { Preview } from './preview.tsx'
 import { editorTexts } from './texts.ts'
 import { Tour } from './tour.tsx'
 
+const ATTENTION = { icon: './icon-asking.svg', notification: true }
+
 export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly hasTour: boolean }) {
   const [{ lang, name }, change] = usePreferences()
   const { state, lock } = useDocumentLock(roomId, { name, url: SERVICE_URL })
@@ -61,6 +63,7 @@ export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly 
             draft={draftState}
             lang={lang}
             texts={words.banner}
+            attention={ATTENTION}
             onHandOver={() => draft?.flush()}
           />
           <DraftNotice

@@ -4,7 +4,7 @@ import { createApi } from '../../../src/client/api.ts'
 import { inOneSession } from '../../../src/client/lock-requests.ts'
 import { createSocket, type Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
-import { documentEvents, roomLocks } from '../../../src/protocol/index.ts'
+import { documentEvents, type Person, roomLocks } from '../../../src/protocol/index.ts'
 import { SERVICE_URL } from '../ui/service-url.ts'
 
 /** Also for browsers without WebSockets, and for events that were lost. */
@@ -14,6 +14,7 @@ const TERMS = v.object({ channel: v.string(), channel_key: v.string() })
 /** Who edits a document. */
 export interface RoomLock {
   readonly name: string | null
+  readonly sessionId: string
   readonly token: number
 }
 
@@ -96,10 +97,7 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
     onChange(new Map(locks))
   }
 
-  function set(
-    room: string,
-    lock: { readonly token: number; readonly holder: { readonly name?: string } },
-  ): void {
-    locks.set(room, { name: lock.holder.name ?? null, token: lock.token })
+  function set(room: string, { token, holder }: { readonly token: number; readonly holder: Person }): void {
+    locks.set(room, { name: holder.name ?? null, sessionId: holder.session_id, token })
   }
 }

@@ -17,6 +17,7 @@ export interface EditorTexts extends DraftTexts {
   readonly open: string
   readonly badName: string
   readonly youEdit: string
+  readonly youEditElsewhere: string
   readonly isEditing: (name: string | null) => string
   readonly forget: (name: string) => string
   /** The words of CodeMirror itself. */
@@ -41,6 +42,7 @@ const en: EditorTexts = {
   open: 'Open or create',
   badName: 'A name may have up to 200 bytes, and no control characters.',
   youEdit: 'You are editing',
+  youEditElsewhere: 'You are editing in another tab',
   isEditing: (name) => `${name ?? 'Somebody'} is editing`,
   forget: (name) => `Remove ${name} from this list`,
   phrases: {},
@@ -63,6 +65,7 @@ const ja: EditorTexts = {
   open: '開く・作成',
   badName: '名前は200バイト以内で、制御文字は使えません。',
   youEdit: 'あなたが編集中',
+  youEditElsewhere: '別のタブであなたが編集中',
   isEditing: (name) => (name === null ? 'ほかの人が編集中' : `${name}さんが編集中`),
   forget: (name) => `${name}を一覧から外す`,
   phrases: {

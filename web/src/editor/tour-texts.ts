@@ -35,7 +35,7 @@ const en: TourTexts = {
   openWindow: 'Open a second window',
   edit: {
     title: 'Edit, then hand over',
-    text: 'Press Edit in one window and type: the other one follows. There, wait in line. Then stop editing here, and the other has the document at once.',
+    text: 'Press Edit in one window and type: the other one follows. There, press Edit here: it has the document at once, with every word.',
   },
   plug: {
     title: 'Pull the plug',
@@ -59,7 +59,7 @@ const ja: TourTexts = {
   openWindow: 'ウィンドウを開く',
   edit: {
     title: '編集して、交代する',
-    text: '片方で「編集する」を押して入力すると、もう片方にも表示されます。もう片方で順番を待ち、こちらで編集を終えると、すぐに交代します。',
+    text: '片方で「編集する」を押して入力すると、もう片方にも表示されます。もう片方で「ここで編集する」を押すと、すぐに交代します。入力した内容は残ります。',
   },
   plug: {
     title: '接続を切る',

@@ -85,7 +85,14 @@ function Writer() {
   const save = () => lock?.save('A line')
   return (
     <>
-      <LockBanner state={state} lock={lock} lang="ja" texts={texts} onHandOver={save} />
+      <LockBanner
+        state={state}
+        lock={lock}
+        lang="ja"
+        texts={texts}
+        attention={{ icon: './icon.svg', notification: true }}
+        onHandOver={save}
+      />
       <output>{lock && 'The writer is ready'}</output>
     </>
   )
@@ -119,6 +126,7 @@ function Whole() {
   return (
     <>
       <DocumentLock
+        attention={{ notification: false }}
         roomId={`${ROOM}-whole`}
         url={location.origin}
         name="Mika"

@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { FakeClock } from '../testing/index.ts'
+import { followHandOverRequests } from './hand-over-requests.ts'
+import { createLockView, type LockView } from './lock-view.ts'
+
+const ME = { sessionId: 's1', clientId: 'c1', name: 'Mika' }
+const you = { session_id: 's1', client_id: 'c1', name: 'Mika' }
+const ken = { session_id: 's2', client_id: 'c2', name: 'Ken' }
+const REQUEST = { request_id: 'r', kind: 'request', by: ken, token: 7, answer_within_ms: 15_000 }
+
+let clock: FakeClock
+let view: LockView
+let follow: ReturnType<typeof followHandOverRequests>
+const refresh = vi.fn()
+beforeEach(() => {
+  clock = new FakeClock(0)
+  view = createLockView(clock)
+  view.change({ me: ME })
+  refresh.mockClear()
+  follow = followHandOverRequests({ clock, view, refresh })
+})
+
+describe('a request for the lock', () => {
+  it('is shown to its holder, until it is answered', () => {
+    view.dispatch({ type: 'granted', token: 7 })
+    follow.onEvent('document.takeover-requested', REQUEST)
+    const request = { id: 'r', name: 'Ken', kind: 'request', until: 15_000, isOwn: false, passes: [] }
+    expect(view.state.request).toEqual(request)
+    follow.onEvent('document.takeover-answered', { request_id: 'another' })
+    expect(view.state.request).not.toBeNull()
+    follow.onEvent('document.takeover-answered', { request_id: 'r' })
+    expect(view.state.request).toBeNull()
+  })
+
+  it.each([
+    ['to another holder', { ...REQUEST, token: 6 }],
+    ['that is malformed', { ...REQUEST, request_id: 5 }],
+    ['without a time limit', { ...REQUEST, answer_within_ms: undefined }],
+  ])('%s changes nothing', (_, data) => {
+    view.dispatch({ type: 'granted', token: 7 })
+    follow.onEvent('document.takeover-requested', data)
+    expect(view.state.request).toBeNull()
+  })
+
+  it('ends with its time, and the lock is read again, because another one may be open', async () => {
+    view.dispatch({ type: 'granted', token: 7 })
+    follow.onResponse({ status: 200, body: { request: REQUEST } })
+    expect(view.state.request).toMatchObject({ id: 'r' })
+    await clock.advance(15_000)
+    expect(view.state.request).toBeNull()
+    expect(refresh).toHaveBeenCalledTimes(1)
+  })
+
+  it('of another tab of this session is marked as such', () => {
+    view.dispatch({ type: 'granted', token: 7 })
+    const by = { ...you, client_id: 'c9' }
+    follow.onEvent('document.takeover-requested', { ...REQUEST, by })
+    expect(view.state.request).toMatchObject({ isOwn: true })
+  })
+})
+
+describe('a request from further back', () => {
+  const passing = { ...REQUEST, passes: [you] }
+
+  it('is shown to those whom it passes, until it is over', async () => {
+    view.dispatch({ type: 'waiting' })
+    follow.onEvent('document.takeover-requested', passing)
+    expect(view.state).toMatchObject({ request: null, passedBy: { name: 'Ken', passes: [ME] } })
+    follow.onEvent('document.takeover-answered', { request_id: 'r' })
+    expect(view.state.passedBy).toBeNull()
+    follow.onEvent('document.takeover-requested', passing)
+    await clock.advance(15_000)
+    expect(view.state.passedBy).toBeNull()
+  })
+
+  it('is not shown to others, nor after this tab has left the queue', () => {
+    view.dispatch({ type: 'waiting' })
+    follow.onEvent('document.takeover-requested', { ...passing, passes: [ken] })
+    expect(view.state.passedBy).toBeNull()
+    follow.onEvent('document.takeover-requested', passing)
+    view.dispatch({ type: 'released' })
+    expect(view.state.passedBy).toBeNull()
+  })
+})

@@ -1,0 +1,113 @@
+import type { BrowserContext } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { launchChromium } from './chromium.ts'
+import { EditorWindow } from './editor-window.ts'
+import { GRACE_MS, type PagesServer, servePages } from './pages-server.ts'
+
+describe('three people and a document', () => {
+  let browser: BrowserContext
+  let server: PagesServer
+  const windows: EditorWindow[] = []
+  beforeAll(async () => {
+    server = await servePages()
+    browser = await launchChromium()
+  })
+  afterEach(async () => {
+    await Promise.all(windows.splice(0).map((window) => window.close()))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.[Symbol.asyncDispose]()
+  })
+
+  let rooms = 0
+  async function open(): Promise<[EditorWindow, EditorWindow, EditorWindow]> {
+    const room = `people-${++rooms}`
+    const [mika, jonas, aoi] = await Promise.all(
+      ['Mika', 'Jonas', 'Aoi'].map((name) => EditorWindow.open(browser, server, room, name)),
+    )
+    if (!mika || !jonas || !aoi) throw new Error('no windows')
+    windows.push(mika, jonas, aoi)
+    return [mika, jonas, aoi]
+  }
+  async function waitInLine(window: EditorWindow): Promise<void> {
+    await window.until('read-only')
+    await window.press('Wait in line')
+    await window.until('waiting')
+  }
+  const titleOf = (window: EditorWindow) => window.page.title()
+  const iconOf = (window: EditorWindow) =>
+    window.page.evaluate(() => document.querySelector('link[rel~="icon"]')?.getAttribute('href'))
+
+  it('are told when somebody asks from further back: the holder by name, and the one who is passed', async () => {
+    const [mika, jonas, aoi] = await open()
+    await mika.edit()
+    await waitInLine(aoi)
+    await aoi.untilBanner('You are next.')
+    await waitInLine(jonas)
+    await jonas.untilBanner('1 before you.')
+    await jonas.press('Ask for it')
+    await mika.untilBanner('Jonas would like to edit. In line before them: Aoi. Hand over?')
+    await aoi.untilBanner('Jonas has asked to edit before you. You are next.')
+    await jonas.untilBanner('You have asked Mika to hand over. 1 before you.')
+    await mika.press('Keep editing')
+    await jonas.untilBanner('Mika would like to go on editing. 1 before you.')
+    await aoi.untilBanner('You are next.')
+    expect(await aoi.banner()).not.toContain('Jonas')
+    await mika.press('Stop editing')
+    await aoi.until('held')
+    await jonas.untilBanner('Aoi is editing')
+    await jonas.untilBanner('You are next.')
+  })
+
+  it('see a request in the title and the icon of the page, until it is answered', async () => {
+    const [mika, jonas] = await open()
+    await mika.edit()
+    const [title, icon] = [await titleOf(mika), await iconOf(mika)]
+    await jonas.until('read-only')
+    await jonas.press('Ask for it')
+    await expect.poll(() => titleOf(mika)).toBe('● Jonas asks for this document')
+    expect(await iconOf(mika)).toBe('./icon-asking.svg')
+    expect(await titleOf(jonas)).toBe(title)
+    await mika.press('Keep editing')
+    await expect.poll(() => titleOf(mika)).toBe(title)
+    expect(await iconOf(mika)).toBe(icon)
+  })
+
+  it('continue in their own other tab in one click, with every word', async () => {
+    const [mika, jonas] = await open()
+    await mika.edit()
+    await mika.write('from the first tab')
+    const second = await mika.openAgain()
+    await second.untilBanner('You are editing this in another tab.')
+    expect(await second.banner()).not.toContain('Mika')
+    await jonas.untilBanner('Mika is editing')
+    await second.press('Edit here')
+    await second.until('held')
+    await second.untilText('from the first tab')
+    await mika.untilBanner('You are editing this in another tab.')
+    expect(await mika.isWritable()).toBe(false)
+    await mika.press('Edit here')
+    await mika.until('held')
+    await second.until('read-only')
+    await second.page.close()
+  })
+
+  it('get their own lock back when the tab that has it has crashed', async () => {
+    const [mika] = await open()
+    await mika.edit()
+    await mika.write('before the crash')
+    await mika.untilStatus('saved')
+    await mika.page.goto('chrome://crash').catch(() => {})
+    const again = await mika.openAgain()
+    await again.untilBanner('You are editing this in another tab.')
+    const asked = server.untilTold('document.takeover-requested')
+    await again.press('Edit here')
+    await asked
+    await again.untilBanner('Your other tab has a moment to save.')
+    server.pass(GRACE_MS)
+    await again.until('held')
+    await again.untilText('before the crash')
+    await again.page.close()
+  })
+})
