@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseDuration } from './duration.ts'
+import { type Duration, millisOf, parseDuration } from './duration.ts'
 
 describe('a duration', () => {
   it.each([
@@ -12,11 +12,24 @@ describe('a duration', () => {
     ['250', 250],
     ['0', 0],
     [' 5s ', 5000],
-  ])('%j is %d ms', (text, ms) => {
-    expect(parseDuration(text)).toBe(ms)
+    [1500, 1500],
+    [Infinity, Infinity],
+  ])('%j is %d ms', (duration, ms) => {
+    expect(millisOf(duration)).toBe(ms)
+    expect(parseDuration(duration as Duration)).toBe(ms)
   })
 
   it.each(['', 'soon', '5 miles', '-1s', '1w', '1e3', 's', '.', '1.2.3s'])('is not %j', (text) => {
-    expect(parseDuration(text)).toBeNaN()
+    expect(millisOf(text)).toBeNaN()
+    expect(() => parseDuration(text)).toThrow(
+      expect.objectContaining({
+        code: 'invalid-argument',
+        message: `duration: expected milliseconds, or text such as '30s', got ${JSON.stringify(text)}`,
+      }),
+    )
+  })
+
+  it.each([-1, Number.NaN, null, undefined, {}])('is not %s', (value) => {
+    expect(() => parseDuration(value as never)).toThrow('duration: expected milliseconds')
   })
 })

@@ -115,6 +115,16 @@ export class LeaseError extends Error {
   /** With `lease-held`: so many milliseconds a lease that has ended still keeps the resource. */
   declare readonly keptFor?: number
 
+  /**
+   * Whether it is a `LeaseError` with this code. The compiler knows the code then.
+   *
+   * @example
+   * if (LeaseError.is(error, 'lease-held')) console.log(`${error.holder?.owner} has it`)
+   */
+  static is<Code extends LeaseErrorCode>(error: unknown, code: Code): error is LeaseErrorOf<Code> {
+    return error instanceof LeaseError && error.code === code
+  }
+
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
     super(message, details)
     this.code = code
@@ -126,6 +136,13 @@ export class LeaseError extends Error {
     this.holders = details.holders as readonly LeaseRecord[]
   }
 }
+
+/** A `LeaseError` whose code is known. Only `lease-held` has holders. */
+export type LeaseErrorOf<Code extends LeaseErrorCode> = LeaseError & {
+  readonly code: Code
+} & (Code extends 'lease-held'
+    ? unknown
+    : { readonly holder?: never; readonly holders?: never; readonly keptFor?: never })
 
 /** Returns a `LeaseError` as it is, and wraps anything else that a store threw. */
 export function asLeaseError(error: unknown, resource?: string): LeaseError {

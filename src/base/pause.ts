@@ -2,12 +2,8 @@ import { onAbort } from './abort.ts'
 import type { Clock } from './clock.ts'
 
 /** `background`: it does not keep the process alive. Default false. */
-export function pause(
-  clock: Clock,
-  ms: number,
-  { background = false }: { readonly background?: boolean } = {},
-): Promise<void> {
-  return new Promise((resolve) => void clock.setTimer(resolve, ms, background))
+export function pause(clock: Clock, ms: number, options?: { readonly background?: boolean }): Promise<void> {
+  return new Promise((resolve) => void clock.setTimer(resolve, ms, options?.background))
 }
 
 /** A pause that the signal ends early: it then rejects with the signal's reason. */

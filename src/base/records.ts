@@ -3,6 +3,14 @@ export interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
+/**
+ * An object that JSON can carry. It may have the type of an `interface`, which is no `JsonObject` for the compiler: so
+ * the values in it are checked when it is used.
+ */
+export type PlainObject =
+  | JsonObject
+  | (object & { readonly [Symbol.iterator]?: never; readonly call?: never; readonly getTime?: never })
+
 /** A lease as the store knows it. Times are milliseconds of the store's clock. */
 export interface LeaseRecord {
   readonly resource: string

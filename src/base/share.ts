@@ -1,5 +1,5 @@
 /** JSON and SQL have no infinity. This number compares like it. */
-const UNLIMITED = Number.MAX_SAFE_INTEGER
+const UNLIMITED = 2 ** 53 - 1
 
 /** The share of a lease as a store writes it. */
 export function encodeShare(share: number | null | undefined): number | null {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { MAX_TIMER_MS } from '../base/clock.ts'
-import { parseDuration, unitQuestion } from '../base/duration.ts'
+import { millisOf, unitQuestion } from '../base/duration.ts'
 import { showRedacted } from '../base/redact.ts'
 import { expectVariables, settingOf, unknownSettings, variableOf } from '../configuration/settings.ts'
 import type { Flags } from './arguments.ts'
@@ -66,7 +66,7 @@ export class CommandSettings {
   duration(name: string, min = 0, max = MAX_TIMER_MS): number | undefined {
     const found = this.#find(name)
     if (!found) return undefined
-    const ms = parseDuration(found.value)
+    const ms = millisOf(found.value)
     if (Number.isNaN(ms)) throw wrongValue(found, 'a duration such as 500ms, 30s or 5m')
     const question = unitQuestion(found.value)
     if (question) throw usageFailure(`${found.source}: expected a duration with a unit, got ${question}`)

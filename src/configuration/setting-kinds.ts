@@ -1,4 +1,4 @@
-import { parseDuration, unitQuestion } from '../base/duration.ts'
+import { millisOf, unitQuestion } from '../base/duration.ts'
 import { parseNetwork } from '../base/ip-address.ts'
 import { showRedacted } from '../base/redact.ts'
 
@@ -23,14 +23,14 @@ const MIN_SECRET = 16
 const MAKE_SECRET = '`openssl rand -hex 16` makes one'
 
 export function duration(usual: string, min: string, max: string, help: string): Setting<number> {
-  const [from, to] = [parseDuration(min), parseDuration(max)]
+  const [from, to] = [millisOf(min), millisOf(max)]
   return {
-    default: parseDuration(usual),
+    default: millisOf(usual),
     help,
     usual,
     placeholder: '<duration>',
     expected: `a duration such as 500ms, 30s, 5m or a number of milliseconds, from ${min} to ${max}`,
-    parse: (value) => within(parseDuration(value), from, to),
+    parse: (value) => within(millisOf(value), from, to),
     show: (value) => unitQuestion(value) ?? showRedacted(value),
   }
 }

@@ -71,7 +71,9 @@ export function createLeases(
       let result: T
       try {
         // The compiler cannot see which work belongs to which names.
-        result = await work(lease as never, signalOf(lease, callOptions))
+        const held = lease as never
+        const signal = callOptions?.signal
+        result = await (signal ? (await load()).withBoth(held, signal, work) : work(held, lease.signal))
       } catch (cause) {
         await lease[Symbol.asyncDispose]()
         const { aborted, reason } = lease.signal
@@ -115,8 +117,4 @@ function load(): ReturnType<typeof loadRareMethods> {
   return loadRareMethods().catch((error) => {
     throw asLeaseError(error)
   })
-}
-
-function signalOf(lease: Pick<Lease, 'signal'>, { signal }: LeaseOptions = {}): AbortSignal {
-  return signal ? AbortSignal.any([signal, lease.signal]) : lease.signal
 }

@@ -1,10 +1,10 @@
 export { type Clock, systemClock } from '../base/clock.ts'
-export type { Duration } from '../base/duration.ts'
-export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails } from '../base/errors.ts'
-export type { JsonObject, JsonValue, LeaseRecord } from '../base/records.ts'
+export { type Duration, parseDuration } from '../base/duration.ts'
+export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails, type LeaseErrorOf } from '../base/errors.ts'
+export type { JsonObject, JsonValue, LeaseRecord, PlainObject } from '../base/records.ts'
 export type { LeaseGroup } from './acquire-all.ts'
 export { createLeases } from './create-leases.ts'
-export type { Lease, LeaseEvent, LeaseListener, LossReason } from './lease.ts'
+export type { Lease, LeaseEvent, LeaseEventBase, LeaseListener, LossReason } from './lease.ts'
 export type {
   AdoptOptions,
   GroupWork,

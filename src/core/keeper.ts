@@ -137,8 +137,8 @@ export function createKeeper(
     const isInDanger = at.mono >= now.dangerAt
     set(isInDanger ? { ...now, dangerAt: Infinity } : now)
     if (at.mono >= now.beatAt) beat().catch(() => {})
-    const left = now.until.mono - at.mono
-    if (isInDanger) emit(record, { type: 'warning', code: 'lease-in-danger', left })
+    const remaining = now.until.mono - at.mono
+    if (isInDanger) emit(record, { type: 'warning', code: 'lease-in-danger', remaining })
   }
 
   async function renewWith(changes?: Partial<RenewAsk>): Promise<void> {
@@ -164,18 +164,18 @@ export function createKeeper(
     try {
       const answer = await store.renew(ask, { timeout: callTimeout, queued })
       if (!answer.ok) return lose('refused')
-      const { remaining } = answer.lease
+      const { lease } = answer
       const at = moment(clock)
       const before = heldAt(at)
-      const next = hold({ sent, at, ttl: ask.ttl, heartbeat, remaining }, before)
+      const next = hold({ sent, at, ttl: ask.ttl, heartbeat, remaining: lease.remaining }, before)
       if (!next) return
       set(next)
       failures = 0
       lastFailure = undefined
       isUnanswered = false
-      expiresAt = answer.lease.expiresAt
-      const left = (before ?? next).until.mono - at.mono
-      emit(record, { type: 'renewed', expiresAt, left: left === Infinity ? null : left })
+      expiresAt = lease.expiresAt
+      const remaining = (before ?? next).until.mono - at.mono
+      emit(record, { type: 'renewed', expiresAt, remaining: remaining === Infinity ? null : remaining })
     } catch (cause) {
       const error = asLeaseError(cause, resource)
       if (held) {

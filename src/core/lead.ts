@@ -1,6 +1,7 @@
 import type { LeaseError } from '../base/errors.ts'
 import type { LeadOptions, Work } from './leases.ts'
 import type { Tools } from './rare-methods.ts'
+import { withBoth } from './with-both.ts'
 
 /** Waits without a time limit, runs `work` while it holds the lease, and starts again after a loss. */
 export async function lead<T>(
@@ -19,7 +20,7 @@ export async function lead<T>(
     })
     if (!lease) return
     try {
-      const result = await work(lease, stop ? AbortSignal.any([stop, lease.signal]) : lease.signal)
+      const result = await (stop ? withBoth(lease, stop, work) : work(lease, lease.signal))
       if (!stop?.aborted && !lease.signal.aborted) return result
     } catch (error) {
       if (!lease.signal.aborted && !(stop?.aborted && isAbort(error, stop))) throw error

@@ -63,7 +63,8 @@ export type LossReason =
   /** The `retry` option gave up on renewing. */
   | 'gave-up'
 
-interface EventBase {
+/** What every event of a manager has. */
+export interface LeaseEventBase {
   /** The manager's wall clock, milliseconds. */
   readonly at: number
   readonly resource: string
@@ -74,7 +75,7 @@ interface EventBase {
 }
 
 /** Every event of a manager, in order. */
-export type LeaseEvent = EventBase &
+export type LeaseEvent = LeaseEventBase &
   (
     | { readonly type: 'attempt'; readonly attempt: number }
     | {
@@ -105,7 +106,7 @@ export type LeaseEvent = EventBase &
         readonly token: number
         readonly expiresAt: number | null
         /** Milliseconds that the lease had left when the answer came; `null` if it has no deadline. */
-        readonly left: number | null
+        readonly remaining: number | null
       }
     | { readonly type: 'released'; readonly token: number; readonly heldFor: number }
     | {
@@ -122,7 +123,8 @@ export type LeaseEvent = EventBase &
         readonly type: 'warning'
         readonly code: 'lease-in-danger'
         readonly token: number
-        readonly left: number
+        /** Milliseconds until the lease is lost. */
+        readonly remaining: number
       }
     | {
         readonly type: 'error'

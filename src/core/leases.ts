@@ -1,7 +1,6 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { LeaseGroup } from './acquire-all.ts'
-import type { Lease } from './lease.ts'
-import type { Manager } from './manager.ts'
+import type { Lease, LeaseListener } from './lease.ts'
 import type { LeaseOptions } from './options.ts'
 import type { LeasePage, WaitingRecord } from './store.ts'
 import type { LeaseTicket } from './ticket.ts'
@@ -27,7 +26,7 @@ export interface LeasesQuery {
   readonly after?: string | undefined
 }
 
-export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDisposable {
+export interface Leases extends AsyncDisposable {
   /**
    * Acquires, runs, always releases. Resolves with what `work` returns. Rejects with `lease-lost` if the lease was
    * lost before `work` ended, also if it threw: another holder may have worked at the same time.
@@ -115,5 +114,15 @@ export interface Leases extends Pick<Manager, 'subscribe' | 'close'>, AsyncDispo
    * @example
    * await using watch = await leases.watch({ prefix: 'invoice:' }, ({ type, lease }) => console.log(type, lease?.owner))
    */
-  watch(query: { readonly prefix?: string }, listener: (event: WatchEvent) => void): Promise<LeaseWatch>
+  watch(
+    query: { readonly prefix?: string | undefined },
+    listener: (event: WatchEvent) => void,
+  ): Promise<LeaseWatch>
+  /** Listens to the events of this manager. Returns a function that stops it. */
+  subscribe(listener: LeaseListener): () => void
+  /**
+   * Ends every wait, aborts the signal of every held lease and releases it. Resolves when every request that it sent
+   * is answered and every grant released, at the latest after `callTimeout`. The store stays open: it is yours.
+   */
+  close(): Promise<void>
 }

@@ -36,6 +36,12 @@ it('if the rare methods cannot be loaded, the call rejects with a LeaseError, an
   await expect(leases.list()).rejects.toMatchObject({ name: 'LeaseError', code: 'store-failed' })
   await expect(lease.detach()).rejects.toMatchObject({ name: 'LeaseError', code: 'store-failed' })
   expect(lease.held).toBe(true)
+  // The work under a signal of the caller needs them, too. It does not run, and its lease is released.
+  const { signal } = new AbortController()
+  const work = vi.fn()
+  await expect(leases.withLease('b', work, { signal })).rejects.toMatchObject({ code: 'store-failed' })
+  expect(work).not.toHaveBeenCalled()
+  expect(await leases.tryAcquire('b')).not.toBeNull()
 })
 
 it('on a store without a queue, a page loads the queue of the manager, and its waiters are served in order', async () => {

@@ -9,9 +9,9 @@ import {
   show,
 } from '../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../base/clock.ts'
-import { type Duration, expectDuration, expectHeartbeat, expectTtl, parseDuration } from '../base/duration.ts'
+import { type Duration, expectDuration, expectHeartbeat, expectTtl, millisOf } from '../base/duration.ts'
 import { backoffMs } from '../base/pause.ts'
-import type { JsonObject } from '../base/records.ts'
+import type { JsonObject, PlainObject } from '../base/records.ts'
 import { checkOwner, checkResource, isLonger } from '../base/resource-name.ts'
 import { isShare } from '../base/share.ts'
 import type { LeaseListener } from './lease.ts'
@@ -45,7 +45,7 @@ export interface LeaseOptions {
   /** The resource stays taken for this long after a lease that expired. A released lease has no delay. */
   readonly lockDelay?: Duration | undefined
   /** A small JSON object shown to others, at most 4 KiB. */
-  readonly metadata?: JsonObject | undefined
+  readonly metadata?: PlainObject | undefined
   /** Ends the wait. A lease that was already granted is not affected. */
   readonly signal?: AbortSignal | undefined
 }
@@ -93,7 +93,7 @@ const KEEP_CHECKS = {
   retry: (option: string, retry: unknown) => {
     expectFunction(option, retry)
     return (failures: number) => {
-      const pause = parseDuration((retry as Retry)(failures))
+      const pause = millisOf((retry as Retry)(failures))
       return pause >= 0 ? pause : null
     }
   },

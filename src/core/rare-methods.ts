@@ -15,6 +15,7 @@ import type { Manager, ManagerTools } from './manager.ts'
 import type { CallOptions, HoldingStore, LookingStore } from './store.ts'
 import { adopt, detach } from './ticket.ts'
 import { watch } from './watch.ts'
+import { withBoth } from './with-both.ts'
 
 export type RareMethods = Pick<
   Leases,
@@ -41,7 +42,7 @@ export interface Tools extends Core {
 const LIST_AT_ONCE = 1000
 const MOST_WAITERS = 1000
 
-export { detach }
+export { detach, withBoth }
 
 export function rareMethods(tools: Tools): RareMethods {
   const { leases, manager, answerWithin, checkName, checkEach } = tools

@@ -152,7 +152,8 @@ export function createClaim(
     if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
     else if (event.type === 'waiting') notify(onWaiting)
     else if (event.type === 'renewed') onRenewed()
-    else if (event.type === 'warning') emitWarning('heartbeat-delayed', `${Math.round(event.left)} ms left`)
+    else if (event.type === 'warning')
+      emitWarning('heartbeat-delayed', `${Math.round(event.remaining)} ms left`)
     else if (event.type === 'lost') onLost(event.reason)
     else if (event.type === 'error') {
       lastFailure = event.error

@@ -25,7 +25,7 @@ describe('the collector', () => {
   it('writes only valid records, whatever numbers an event has', async () => {
     const token = 1_893_456_000_123_457
     const records = await recordsOf([
-      { type: 'renewed', at: 0.5, token, left: 1 / 3, waited: -1, attempts: 1.5 },
+      { type: 'renewed', at: 0.5, token, remaining: 1 / 3, waited: -1, attempts: 1.5 },
     ])
     expect(records.every(isRecord)).toBe(true)
     expect(records).toMatchObject([{ at: '1970-01-01T00:00:00.000Z', token, leftMs: 0.33 }])

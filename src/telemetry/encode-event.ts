@@ -42,7 +42,7 @@ export interface TelemetryEvent {
   readonly token?: unknown
   readonly waited?: unknown
   readonly delayMs?: unknown
-  readonly left?: unknown
+  readonly remaining?: unknown
   readonly heldFor?: unknown
   readonly ttlExpiresAt?: unknown
 }
@@ -88,7 +88,7 @@ export function encodeEvent(
     token: event.token,
     waitedMs: event.waited ?? tracked.waitedMs,
     delayMs: event.delayMs,
-    leftMs: event.left ?? tracked.leftMs,
+    leftMs: event.remaining ?? tracked.leftMs,
     heldMs: event.heldFor ?? tracked.heldMs,
     releaseMs: tracked.releaseMs,
     returned: tracked.returned,

@@ -1,5 +1,5 @@
 import { expectOptions } from '../base/arguments.ts'
-import { type Duration, parseDuration } from '../base/duration.ts'
+import { type Duration, millisOf } from '../base/duration.ts'
 import {
   type CallOptions,
   type Clock,
@@ -61,7 +61,7 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
       run()
       return
     }
-    const [min, max] = [parseDuration(delay[0]), parseDuration(delay[1])]
+    const [min, max] = [millisOf(delay[0]), millisOf(delay[1])]
     clock.setTimer(run, min + (max - min) * random())
   }
 

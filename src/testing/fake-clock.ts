@@ -1,5 +1,5 @@
 import { refuse } from '../base/arguments.ts'
-import { type Duration, parseDuration } from '../base/duration.ts'
+import { type Duration, millisOf } from '../base/duration.ts'
 import type { Clock } from '../core/index.ts'
 
 /** A read takes a nanosecond, so that two reads never return the same time. */
@@ -90,7 +90,7 @@ export class FakeClock implements Clock {
 
 /** Unlike the options of a program, a test may move time by fractions of a millisecond. */
 function millisecondsOf(option: string, by: Duration): number {
-  const ms = parseDuration(by)
+  const ms = millisOf(by)
   return Number.isFinite(ms) ? ms : refuse(option, "milliseconds, or text such as '30s'", by)
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLeases, type LeaseOptions } from '../../src/core/index.ts'
+import { createLeases, LeaseError, type LeaseOptions } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 7, errors', () => {
@@ -26,6 +26,26 @@ describe('promise 7, errors', () => {
     })
     await expect(broken.acquire('r')).rejects.toMatchObject({ code: 'store-failed', retryable: false, cause })
     await expect(broken.inspect('r')).rejects.toMatchObject({ code: 'store-failed', cause })
+  })
+
+  it('are told apart by their code, which the compiler knows then', async () => {
+    const { leases, another } = setUp()
+    await another().acquire('r', { owner: 'Mika' })
+    const held: unknown = await leases.acquire('r', { wait: 0 }).catch((error) => error)
+    expect(LeaseError.is(held, 'lease-held')).toBe(true)
+    expect(LeaseError.is(held, 'lease-lost')).toBe(false)
+    expect(LeaseError.is({ code: 'lease-held' }, 'lease-held')).toBe(false)
+    expect(LeaseError.is(undefined, 'lease-held')).toBe(false)
+    if (LeaseError.is(held, 'lease-held')) {
+      const code: 'lease-held' = held.code
+      expect([code, held.holder?.owner, held.holders?.length]).toEqual(['lease-held', 'Mika', 1])
+    }
+    if (LeaseError.is(held, 'lease-lost')) {
+      const none: undefined = held.holder
+      expect(none).toBeUndefined()
+    }
+    // @ts-expect-error: not a code
+    expect(LeaseError.is(held, 'lease_held')).toBe(false)
   })
 
   it('names the option, the expected and the received value', async () => {

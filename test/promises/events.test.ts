@@ -31,7 +31,7 @@ describe('events', () => {
       waited: expect.closeTo(500),
       expiresAt: expect.any(Number),
     })
-    expect(events[4]).toMatchObject({ token, left: expect.closeTo(1940, 0), expiresAt: lease.expiresAt })
+    expect(events[4]).toMatchObject({ token, remaining: expect.closeTo(1940, 0), expiresAt: lease.expiresAt })
     expect(events[5]).toMatchObject({ token, heldFor: expect.closeTo(1000) })
   })
 

@@ -3,6 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { type Ask, createLeases } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
+interface Person {
+  readonly name: string
+  readonly room?: { readonly floor: number }
+}
+
 describe('a manager', () => {
   it('takes a promise of a store, and says so when that fails', async () => {
     const { clock, store } = setUp()
@@ -88,5 +93,20 @@ describe('a manager', () => {
     const lease = await leases.acquire('r', { metadata })
     metadata.user = 'changed'
     expect(lease.metadata).toEqual({ user: 'Mika' })
+  })
+
+  it('takes metadata of the type of an interface, and nothing that is not an object', async () => {
+    const { leases } = setUp()
+    const person: Person = { name: 'Mika', room: { floor: 3 } }
+    const lease = await leases.acquire('r', { metadata: person })
+    expect(lease.metadata).toEqual(person)
+    // @ts-expect-error: an array
+    await expect(leases.acquire('a', { metadata: [person] })).rejects.toThrow('metadata: expected')
+    // @ts-expect-error: a date
+    await expect(leases.acquire('a', { metadata: new Date(0) })).rejects.toThrow('metadata: expected')
+    // @ts-expect-error: a function
+    await expect(leases.acquire('a', { metadata: () => person })).rejects.toThrow('metadata: expected')
+    // @ts-expect-error: a text
+    await expect(leases.acquire('a', { metadata: 'Mika' })).rejects.toThrow('metadata: expected')
   })
 })

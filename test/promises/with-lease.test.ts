@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { aborted } from '../aborted.ts'
 import { setUp } from './set-up.ts'
@@ -111,6 +112,23 @@ describe('withLease and await using', () => {
     })
     await expect(lost).rejects.toMatchObject({ code: 'lease-lost' })
     expect(reasons).toMatchObject([{ code: 'lease-lost' }])
+  })
+
+  it('leaves nothing behind in the signal of the caller', async () => {
+    const { leases } = setUp()
+    const stop = new AbortController()
+    const signals: AbortSignal[] = []
+    const work = (_: unknown, signal: AbortSignal) => {
+      signals.push(signal)
+      expect(getEventListeners(stop.signal, 'abort')).not.toEqual([])
+    }
+    await leases.withLease('r', work, { signal: stop.signal })
+    await leases.withLease(['a', 'b'], work, { signal: stop.signal })
+    await leases.lead('r', work, { signal: stop.signal })
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([])
+    // A signal of `AbortSignal.any` would follow it for good, and be kept for that.
+    stop.abort()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false, false])
   })
 
   it('rejects with lease-lost when the lease was lost before the work had ended', async () => {

@@ -5,6 +5,7 @@ import {
   type LeaseEvent,
   type LeaseStore,
   type Leases,
+  parseDuration,
   systemClock,
 } from 'holdfast'
 import { unique } from './backend.ts'
@@ -141,7 +142,7 @@ async function showsQueue(leases: Leases, name: string): Promise<void> {
   try {
     assert.equal((await leases.waiting(name)).length, 1)
   } catch (error) {
-    if (!(error instanceof LeaseError && error.code === 'invalid-argument')) throw error
+    if (!LeaseError.is(error, 'invalid-argument')) throw error
   }
 }
 
@@ -160,6 +161,7 @@ async function watched(store: LeaseStore): Promise<void> {
 function clockAndErrors(): void {
   assert(systemClock.now() > 0 && systemClock.monotonic() > 0 && systemClock.random() < 1)
   systemClock.setTimer(() => {}, 1000)()
+  assert.equal(parseDuration('1.5s'), 1500)
   const cause = new Error('the cause')
   const error = new LeaseError('lease-held', 'held', { cause, resource: 'a', holders: [] })
   assert.equal(error.code, 'lease-held')

@@ -57,6 +57,12 @@ export class DeclarationFile {
       .filter((name) => isValue(this.exported(name)?.node))
   }
 
+  /** All exported names: values and types. */
+  get names(): readonly string[] {
+    const whole = this.#exportedWhole.flatMap((from) => this.#file(from)?.names ?? [])
+    return [...new Set([...this.#exported.keys(), ...whole])]
+  }
+
   /** `undefined`: not declared in this package. */
   exported(name: string): Found | undefined {
     const alias = this.#exported.get(name)
