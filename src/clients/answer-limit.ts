@@ -1,5 +1,4 @@
-/** A driver takes longer to notice that a server has stopped, or tries to connect forever. */
-export const ANSWER_LIMIT_MS = 5000
+import { ANSWER_LIMIT_MS } from './options.ts'
 
 /** How long callers wait for an answer. A connection that is silent for longer is given up. */
 export class AnswerLimit {

@@ -11,11 +11,7 @@ import { hasMethods } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { etcdError, isLeaseGone } from './etcd-errors.ts'
-
-const FAILURES = 3
-const TRY_EVERY_MS = 5000
-/** gRPC waits longer and longer before it connects again. A new channel connects at once. */
-const NEW_CHANNEL_EVERY_MS = 250
+import { HOST_FAILURES, NEW_CHANNEL_EVERY_MS, TRY_HOST_EVERY_MS } from './options.ts'
 
 /** A service of `etcd3`, such as `kv`. It keeps its connections in `client`. */
 interface Service {
@@ -93,13 +89,14 @@ class Trust implements Policy {
   }
 
   get isTrusted(): boolean {
-    return this.#failures < FAILURES
+    return this.#failures < HOST_FAILURES
   }
 
   async execute<T>(work: () => T | Promise<T>): Promise<T> {
     const now = this.#clock.monotonic()
     if (!this.isTrusted) {
-      const isAvoided = now - this.#triedAt < TRY_EVERY_MS && this.#all.some(({ isTrusted }) => isTrusted)
+      const isAvoided =
+        now - this.#triedAt < TRY_HOST_EVERY_MS && this.#all.some(({ isTrusted }) => isTrusted)
       // The pool takes the next host.
       if (isAvoided) throw new LeaseError('store-unavailable', 'etcd: this host has failed, another is used')
       this.#triedAt = now
@@ -117,7 +114,7 @@ class Trust implements Policy {
 
   #failed(): void {
     const now = this.#clock.monotonic()
-    if (++this.#failures === FAILURES) this.#triedAt = now
+    if (++this.#failures === HOST_FAILURES) this.#triedAt = now
     if (now - this.#openedAt < NEW_CHANNEL_EVERY_MS) return
     this.#openedAt = now
     this.#openChannels()

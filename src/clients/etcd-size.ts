@@ -1,7 +1,5 @@
 import { LeaseError } from '../base/errors.ts'
-
-/** A request of etcd has at most 1.5 MiB by default. The rest is for what else is in it. */
-export const MAX_ETCD_BYTES = 1_500_000
+import { MAX_ETCD_BYTES } from './options.ts'
 
 /** Refuses a value that etcd would refuse. If it is much larger, `etcd3` then sends nothing for seconds. */
 export function expectEtcdSize(what: string, text: string, resource?: string): void {

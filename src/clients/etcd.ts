@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { AnswerLimit } from './answer-limit.ts'
 import { withoutBreaker } from './etcd-hosts.ts'
+import { RENEWALS_AT_ONCE } from './options.ts'
 import { together } from './together.ts'
 
 /** The part of `Etcd3`, or of one of its namespaces, that Holdfast uses. */
@@ -306,8 +307,6 @@ interface KeyValue {
   readonly mod_revision: string
   readonly lease: string
 }
-
-const RENEWALS_AT_ONCE = 32
 
 const COMPARISONS = { equal: 0, greater: 1, less: 2 }
 const TARGETS = { created: 1, modified: 2 }

@@ -2,6 +2,7 @@ import { hasMethods, refuseClient } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import type { LeaseError } from '../base/errors.ts'
 import { connectionTrouble, withTrouble } from './connection.ts'
+import { PROBE_AFTER_MS, PROBE_LIMIT_MS } from './options.ts'
 
 /**
  * The part of `Firestore` from `@google-cloud/firestore` or `firebase-admin` that Holdfast uses. Parameters are as
@@ -73,10 +74,6 @@ export function expectFirestore(option: string, value: unknown): asserts value i
   if (!hasMethods(value, 'collection', 'getAll', 'runTransaction'))
     refuseClient(option, 'a Firestore of @google-cloud/firestore or firebase-admin', value)
 }
-
-/** An answer of Firestore usually takes much less. */
-const PROBE_AFTER_MS = 1000
-const PROBE_LIMIT_MS = 3000
 
 /**
  * Why Firestore does not answer. Its client repeats a request for minutes and reports nothing meanwhile. So when a

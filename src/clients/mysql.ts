@@ -1,9 +1,9 @@
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { AnswerLimit } from './answer-limit.ts'
 import { brokenMysqlError, isAnswer, isClosed } from './mysql-errors.ts'
+import { DEFAULT_CONNECTIONS } from './options.ts'
 import { malformedAnswer } from './store-error.ts'
 
-const DEFAULT_CONNECTIONS = 10
 /** A bit of the status that the server sends with each answer. */
 const SERVER_STATUS_IN_TRANS = 1
 

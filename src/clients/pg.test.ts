@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ANSWER_LIMIT_MS } from './answer-limit.ts'
+import { ANSWER_LIMIT_MS } from './options.ts'
 import { type PgClientClass, pgListener } from './pg.ts'
 
 beforeEach(() => {

@@ -1,13 +1,13 @@
 import { hasMethods } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
-import { ANSWER_LIMIT_MS, AnswerLimit } from './answer-limit.ts'
+import { AnswerLimit } from './answer-limit.ts'
 import { troubleOf } from './connection.ts'
+import { ANSWER_LIMIT_MS, SCRIPT_LIMIT_MS } from './options.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 import { isStatementLost } from './postgres-errors.ts'
 import { identifier } from './sql-text.ts'
 
-const SCRIPT_LIMIT_MS = 60_000
 /** The transaction status of a connection without a transaction. */
 const IDLE = 'I'
 

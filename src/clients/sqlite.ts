@@ -1,6 +1,7 @@
 import { hasMethods, refuseClient } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { pause } from '../base/pause.ts'
+import { BUSY_LIMIT_MS, BUSY_LONGEST_PAUSE_MS } from './options.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 
 /** The part of a `DatabaseSync` of `node:sqlite` that Holdfast uses. */
@@ -23,10 +24,6 @@ interface ConfigurableStatement {
 }
 
 export type SqliteValue = string | number | null
-
-/** How long a call waits for a busy database: less than the five seconds that callers wait for an answer. */
-export const BUSY_LIMIT_MS = 4000
-const LONGEST_PAUSE_MS = 20
 
 export function expectSqlite(
   option: string,
@@ -63,7 +60,7 @@ export async function unlessBusy<T>(work: () => T, clock: Clock = systemClock): 
 
 /** Milliseconds before try number `tries` + 1: short at first, with jitter. */
 export function busyPauseMs(clock: Clock, tries: number): number {
-  return Math.min(2 ** tries, LONGEST_PAUSE_MS) * (0.5 + clock.random() / 2)
+  return Math.min(2 ** tries, BUSY_LONGEST_PAUSE_MS) * (0.5 + clock.random() / 2)
 }
 
 /** Takes the write lock at once: a lock that is requested later, after a read, may be refused. */

@@ -21,12 +21,10 @@ export {
   expire as expireRow,
   isForgettable,
   isTokenOld,
-  KEEP_FREE_MS,
   type LeaseRow,
   liveRecords,
   newRow,
   nextToken,
-  RESERVATION_MS,
   type Reservation,
   type RowAsk,
   release as releaseRow,
@@ -43,6 +41,7 @@ export { Calls, type CallsOptions, type Running, type Work } from '../stores/loc
 export { LocalListeners } from '../stores/local/listeners.ts'
 export { PushConnection, type PushConnectionOptions } from '../stores/local/push-connection.ts'
 export { StoreCalls, type StoreCallsOptions } from '../stores/local/store-calls.ts'
+export { KEEP_FREE_MS, RESERVATION_MS } from '../stores/options.ts'
 export {
   type IndexFields,
   type Reading,

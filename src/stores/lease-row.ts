@@ -15,6 +15,7 @@
  */
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import type { Answer, Ask, Released, Renewal } from '../core/index.ts'
+import { KEEP_FREE_MS } from './options.ts'
 import {
   describe,
   hasEnded,
@@ -28,10 +29,8 @@ import {
 import { nextIn, retryInRow, roomIn, settle } from './row-queue.ts'
 
 export { liveRecords, shownRecords } from './row-leases.ts'
-export { askAgainIn, nextIn, RESERVATION_MS, waitingIn, wakesOf } from './row-queue.ts'
+export { askAgainIn, nextIn, waitingIn, wakesOf } from './row-queue.ts'
 
-/** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
-export const KEEP_FREE_MS = 3_600_000
 /** Tokens follow the clock in microseconds. */
 export const TOKENS_PER_MS = 1000
 

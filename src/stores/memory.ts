@@ -5,8 +5,7 @@ import type { LeaseStore } from '../core/index.ts'
 import { Effects } from './lease-row.ts'
 import { LeaseTable } from './lease-table.ts'
 import { LocalListeners } from './local/listeners.ts'
-
-const PRUNE_EVERY_MS = 60_000
+import { PRUNE_EVERY_MS } from './options.ts'
 
 export interface MemoryStoreOptions {
   /** The store's own clock. Default: the system's. */

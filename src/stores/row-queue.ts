@@ -1,10 +1,8 @@
 /** The queue of one resource: who fits beside its leases, for whom it is reserved, and who is told to ask again. */
 import type { WaitingQueue } from '../core/index.ts'
 import type { Effects, LeaseRow, Waiter } from './lease-row.ts'
+import { RESERVATION_MS } from './options.ts'
 import { bringUpToDate, keptUntil } from './row-leases.ts'
-
-/** How long a free resource is kept for a waiter that was woken. */
-export const RESERVATION_MS = 1000
 
 /** How many leases there are, and how many each of them allows. An exclusive one allows one. */
 export class Room {

@@ -7,6 +7,7 @@ import type {
   Answer,
   Ask,
   CallOptions,
+  LeasePage,
   LeaseRecord,
   LeaseStore,
   ListQuery,
@@ -15,15 +16,14 @@ import type {
   RenewAsk,
   Renewal,
   StoreEvent,
+  StoreLoad,
   WaitingQuery,
   WaitingQueue,
 } from '../core/index.ts'
 import { cutPage } from './lease-page.ts'
 import type { RequestOrder } from './local/call-order.ts'
 import { StoreCalls } from './local/store-calls.ts'
-
-/** So that no statement takes long. A caller that wants more asks for the next page. */
-const MAX_PAGE = 1000
+import { MAX_PAGE } from './options.ts'
 
 /** Statements of the database. */
 export interface SqlQueries {
@@ -132,79 +132,83 @@ export class SqlCalls<Q extends object> {
   }
 }
 
-export interface SqlStoreOptions<Q> {
-  readonly kind: string
-  acquire(ask: Ask, queries: Q, stop: Stop): Promise<Answer>
+/** The port on an SQL database. A store adds how it acquires, and what else it checks. */
+export abstract class SqlStore<Q extends SqlQueries> implements LeaseStore {
+  abstract readonly kind: string
+  readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
+  protected abstract readonly calls: SqlCalls<Q>
+  protected abstract readonly push: SqlPush
+
+  protected abstract request(ask: Ask, queries: Q, stop: Stop): Promise<Answer>
   /** Rejects if this user lacks a right that other calls need, or if nothing can be written now. */
-  checkAccess(): Promise<unknown> | undefined
-}
+  protected abstract checkAccess(): Promise<unknown> | undefined
 
-export function sqlStore<Q extends SqlQueries>(
-  calls: SqlCalls<Q>,
-  push: SqlPush,
-  { kind, acquire, checkAccess }: SqlStoreOptions<Q>,
-): LeaseStore {
-  const { bounded, connection, run } = calls
+  readonly explain = (error: LeaseError): LeaseError => this.calls.connection.explain(error)
 
-  async function close(): Promise<void> {
-    // Releases may be under way on the connection on which the store listens.
-    await bounded.close()
-    await push.close()
-    connection.stop()
+  get load(): StoreLoad {
+    return this.calls.bounded.load
   }
 
-  return {
-    kind,
-    supports: { queue: true, push: true, expiry: true, list: true, share: true },
-    explain: connection.explain,
+  acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
+    const work = this.calls.prepared((queries, stop) => this.request(ask, queries, stop), call)
+    return this.calls.bounded.acquire(ask, work, call)
+  }
 
-    get load() {
-      return bounded.load
-    },
+  renew(ask: RenewAsk, call?: CallOptions): Promise<Renewal> {
+    const work = async (queries: Q) => {
+      const renewal = await queries.renew(ask)
+      if (renewal.ok) this.push.renewed(renewal.lease)
+      return renewal
+    }
+    return this.calls.bounded.renew(this.calls.prepared(work, call), call, ask.resource)
+  }
 
-    acquire(ask, call) {
-      const work = calls.prepared((queries, stop) => acquire(ask, queries, stop), call)
-      return bounded.acquire(ask, work, call)
-    },
+  release(ask: ReleaseAsk, call?: CallOptions): Promise<Released> {
+    return this.calls.bounded.release(ask, this.calls.releaseWork(ask, call), call)
+  }
 
-    renew(ask, call) {
-      const work = async (queries: Q) => {
-        const renewal = await queries.renew(ask)
-        if (renewal.ok) push.renewed(renewal.lease)
-        return renewal
-      }
-      return bounded.renew(calls.prepared(work, call), call, ask.resource)
-    },
+  read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {
+    return this.calls.run((queries) => queries.read(resources), call)
+  }
 
-    release: (ask, call) => bounded.release(ask, calls.releaseWork(ask, call), call),
+  waiting(query: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
+    return this.calls.run((queries) => queries.waiting(query), call)
+  }
 
-    read: (resources, call) => run((queries) => queries.read(resources), call),
+  async list(query: ListQuery, call?: CallOptions): Promise<LeasePage> {
+    const limit = Math.min(query.limit, MAX_PAGE)
+    const found = await this.calls.run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
+    return cutPage(found, limit)
+  }
 
-    waiting: (query, call) => run((queries) => queries.waiting(query), call),
+  check(call?: CallOptions): Promise<void> {
+    return this.calls.bounded.run(async () => {
+      await this.calls.check()
+      await this.checkAccess()
+    }, call)
+  }
 
-    async list(query, call) {
-      const limit = Math.min(query.limit, MAX_PAGE)
-      const found = await run((queries) => queries.list({ ...query, limit: limit + 1 }), call)
-      return cutPage(found, limit)
-    },
+  sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
+    return this.calls.run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call)
+  }
 
-    check: (call) =>
-      bounded.run(async () => {
-        await calls.check()
-        await checkAccess()
-      }, call),
+  watch(on: (event: StoreEvent) => void, { prefix = '' } = {}): Promise<AsyncDisposable> {
+    return this.calls.bounded.run(async (stop) => {
+      const watch = await this.push.watch(on, prefix)
+      // The caller has gone, and nobody else would end it.
+      if (stop.reason) await watch[Symbol.asyncDispose]()
+      return watch
+    })
+  }
 
-    sweep: ({ limit }, call) => run((queries) => queries.sweep(Math.min(limit, MAX_PAGE)), call),
+  async close(): Promise<void> {
+    // Releases may be under way on the connection on which the store listens.
+    await this.calls.bounded.close()
+    await this.push.close()
+    this.calls.connection.stop()
+  }
 
-    watch: (on, { prefix = '' } = {}) =>
-      bounded.run(async (stop) => {
-        const watch = await push.watch(on, prefix)
-        // The caller has gone, and nobody else would end it.
-        if (stop.reason) await watch[Symbol.asyncDispose]()
-        return watch
-      }),
-
-    close,
-    [Symbol.asyncDispose]: close,
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type DocumentStore, migrateServer, postgresDocuments } from '../../src/server/index.ts'
 import { sqliteDocuments } from '../../src/server/node/index.ts'
-import { SCHEMA_VERSION } from '../../src/stores/postgres/schema.ts'
+import { SCHEMA_VERSION } from '../../src/stores/postgres/install-script.ts'
 import { type Bed, makeBed } from '../stores/postgres/bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env

@@ -28,7 +28,7 @@ describeStore('file', {
     return fileStore(directory, { clock })
   },
   interruptWatch: async ({ directory }) => {
-    await rm(join(directory, 'changes'), { recursive: true })
+    await rm(join(directory, 'changes'), { recursive: true, maxRetries: 20 })
   },
 })
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { type PostgresStoreOptions, postgresStore } from '../../src/stores/postgres/index.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import type { PostgresStoreOptions } from '../../src/stores/postgres/options.ts'
 import { describeStore, skewDate } from '../../src/testing/index.ts'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { noticesMistake } from './notices-mistake.ts'

@@ -2,14 +2,8 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { expectOptions, expectText, refuseClient } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
-import {
-  BUSY_LIMIT_MS,
-  busyPauseMs,
-  expectSqlite,
-  inTransaction,
-  prepareSqlite,
-  unlessBusy,
-} from '../../clients/sqlite.ts'
+import { BUSY_LIMIT_MS } from '../../clients/options.ts'
+import { busyPauseMs, expectSqlite, inTransaction, prepareSqlite, unlessBusy } from '../../clients/sqlite.ts'
 import { isBusy, sqliteError } from '../../clients/sqlite-errors.ts'
 import { fileCheck } from '../../clients/sqlite-file.ts'
 import { sqliteStore } from '../../stores/sqlite/index.ts'

@@ -15,13 +15,8 @@
  */
 import type { Clock, Moment } from '../../base/clock.ts'
 import type { pauseUntilAborted } from '../../base/pause.ts'
+import { ROUNDS } from './options.ts'
 import type { WebLocks } from './platform.ts'
-
-/**
- * A waiter asks this many times before it takes the lock. Two rounds fit into one attempt at the project lock, which
- * takes 10 s.
- */
-const ROUNDS = 8
 
 export type IsSilent = () => Promise<boolean>
 

@@ -2,12 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import { expectDuration } from '../../base/duration.ts'
 import { pauseUntilAborted } from '../../base/pause.ts'
 import type { Holder, Protocol } from './frozen-tabs-protocol.ts'
+import { MIN_TAKE_OVER_MS } from './options.ts'
 import type { WebLocks } from './platform.ts'
-
-/** How long a tab must be silent before its locks are taken, unless an option says otherwise. */
-export const TAKE_OVER_MS = 30_000
-/** A shorter time would punish a page that computes for a moment. */
-const MIN_TAKE_OVER_MS = 5000
 
 /** Milliseconds; 0: tabs keep their locks until they are closed. */
 export function checkTakeOver(option: string, value: unknown): number {

@@ -16,18 +16,8 @@ import type { Clock, Moment, moment } from '../../base/clock.ts'
 import type { LeaseError, messageOf } from '../../base/errors.ts'
 import type { pause } from '../../base/pause.ts'
 import type { nameOf } from '../../clients/browser-errors.ts'
+import { DECISION_MS, GATE_LIMIT_MS, GATE_PAUSE_MS, REMOVAL_MS, SETTLE_MS } from './options.ts'
 import type { DirectorySource, WebDirectory, WebFile } from './platform.ts'
-
-/** Multiplied by the number of failed attempts, and by a random share. */
-const GATE_PAUSE_MS = 10
-/** Less than the five seconds that callers wait for an answer. */
-const GATE_LIMIT_MS = 4000
-/** Without a gate: from a write to the reading that confirms it. */
-const SETTLE_MS = 100
-/** Without a gate: from reading to writing. It must end before a competitor has confirmed its own write. */
-const DECISION_MS = SETTLE_MS / 2
-/** Without a gate: from the decision to remove the file until its removal. */
-const REMOVAL_MS = 5000
 
 export interface Content {
   readonly text: string

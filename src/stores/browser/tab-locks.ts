@@ -11,7 +11,7 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import type { Ask } from '../../core/index.ts'
-import { RESERVATION_MS } from '../lease-row.ts'
+import { RESERVATION_MS } from '../options.ts'
 import { frozenTabs } from './frozen-tabs.ts'
 import type { WebLocks } from './platform.ts'
 

@@ -6,17 +6,16 @@ import { onAbort } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { ANSWER_LIMIT_MS } from '../../clients/answer-limit.ts'
 import type { EtcdDatabase, EtcdEvent, EtcdWatch } from '../../clients/etcd.ts'
 import { etcdError } from '../../clients/etcd-errors.ts'
+import { ANSWER_LIMIT_MS } from '../../clients/options.ts'
 import type { StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import { KeptTold } from './kept.ts'
 import type { Keys, ParsedKey } from './names.ts'
+import { PROBE_EVERY_MS } from './options.ts'
 import { decodeLease, recordOf } from './rows.ts'
-
-const PROBE_EVERY_MS = 10_000
 
 export interface PushOptions {
   readonly database: EtcdDatabase

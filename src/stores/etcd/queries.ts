@@ -7,8 +7,10 @@ import type { EtcdDatabase, EtcdEntry, EtcdOperation } from '../../clients/etcd.
 import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../core/index.ts'
 import { cursorOf, cutPage } from '../lease-page.ts'
 import { limitConcurrency } from '../local/limit-concurrency.ts'
+import { MAX_PAGE } from '../options.ts'
 import { type KeptLease, keptAfterEnd } from './kept.ts'
 import type { KeyKind, Keys } from './names.ts'
+import { MAX_OPERATIONS, QUESTIONS_AT_ONCE, SWEEP_PAGE, SWEEP_PAGES } from './options.ts'
 import {
   decodeLease,
   decodeWaiter,
@@ -19,14 +21,6 @@ import {
   type StoredLease,
 } from './rows.ts'
 import type { Transitions } from './transitions.ts'
-
-/** etcd refuses a transaction with more than 128 operations, unless it is configured otherwise. */
-const MAX_OPERATIONS = 100
-const MAX_PAGE = 1000
-/** How many expired leases are looked for at once, and how often in one call. */
-const SWEEP_PAGE = 500
-const SWEEP_PAGES = 4
-const QUESTIONS_AT_ONCE = 32
 
 export class Queries {
   readonly #database: EtcdDatabase

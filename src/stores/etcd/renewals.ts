@@ -1,8 +1,6 @@
 import type { EtcdDatabase, EtcdEntry } from '../../clients/etcd.ts'
 import { together } from '../../clients/together.ts'
-
-/** How many operations one transaction has. etcd refuses one with more than 128, unless it is configured otherwise. */
-const MOST_TOGETHER = 32
+import { RENEWALS_TOGETHER } from './options.ts'
 
 /** The steps of renewals. Renewals of the same moment share their requests. */
 export class Renewals {
@@ -13,7 +11,7 @@ export class Renewals {
 
   constructor(database: EtcdDatabase) {
     this.find = together(
-      MOST_TOGETHER,
+      RENEWALS_TOGETHER,
       (key) => key,
       async (keys) => {
         const { results } = await database.transact(
@@ -24,7 +22,7 @@ export class Renewals {
       },
     )
     this.touch = together(
-      MOST_TOGETHER,
+      RENEWALS_TOGETHER,
       ({ key, created }) => `${created} ${key}`,
       async (entries) => {
         const touches = entries.map(({ key, created }) => ({ touch: key, created }))

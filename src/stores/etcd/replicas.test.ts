@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { EtcdEntry } from '../../clients/etcd.ts'
 import type { KeyKind } from './names.ts'
+import { FIRST_WAITERS } from './options.ts'
 import type { ParsedEvent } from './push.ts'
 import { Replicas } from './replicas.ts'
-import { FIRST_WAITERS } from './state.ts'
 
 let replicas: Replicas
 beforeEach(() => {

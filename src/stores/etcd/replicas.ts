@@ -6,8 +6,9 @@
  */
 import type { EtcdEntry } from '../../clients/etcd.ts'
 import type { KeyKind } from './names.ts'
+import { FIRST_WAITERS } from './options.ts'
 import type { ParsedEvent } from './push.ts'
-import { FIRST_WAITERS, type Found } from './state.ts'
+import type { Found } from './state.ts'
 
 interface Followed {
   /** The revision of the last change. What was read before it is too old. */

@@ -1,9 +1,6 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
-
-/** A process that is dead or stopped for longer loses its places in all queues. */
-const TTL_S = 3
-const KEEP_ALIVE_EVERY_MS = 1000
+import { SESSION_KEPT_ALIVE_EVERY_MS, SESSION_TTL_S } from './options.ts'
 
 /** The etcd lease of this process, to which its waiters are attached: alive while somebody waits. */
 export class Session {
@@ -21,7 +18,7 @@ export class Session {
 
   lease(): Promise<string> {
     if (this.#lease) return this.#lease
-    const granting = this.#database.grantLease(TTL_S).then(({ lease }) => lease)
+    const granting = this.#database.grantLease(SESSION_TTL_S).then(({ lease }) => lease)
     this.#lease = granting
     granting.then(
       () => this.#keepAliveLater(granting),
@@ -47,7 +44,11 @@ export class Session {
 
   #keepAliveLater(lease: Promise<string>): void {
     if (this.#lease !== lease) return
-    this.#cancelTimer = this.#clock.setTimer(() => void this.#keepAlive(lease), KEEP_ALIVE_EVERY_MS, true)
+    this.#cancelTimer = this.#clock.setTimer(
+      () => void this.#keepAlive(lease),
+      SESSION_KEPT_ALIVE_EVERY_MS,
+      true,
+    )
   }
 
   async #keepAlive(lease: Promise<string>): Promise<void> {

@@ -9,15 +9,7 @@
 import { settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
-
-const MOST = 64
-/** How long an unused spare lease is kept. */
-const IDLE_MS = 5000
-/** A server that has stopped does not answer. */
-const CLOSE_LIMIT_MS = 1000
-/** A long TTL is asked for with this more, so that an etcd lease is good for a while without being refreshed. */
-const EXTRA_S = 1
-const LONG_TTL_S = 10
+import { LONG_TTL_S, MAX_SPARE_LEASES, REVOKE_LIMIT_MS, SPARE_EXTRA_S, SPARE_IDLE_MS } from './options.ts'
 
 export interface EtcdLease {
   readonly lease: string
@@ -75,9 +67,9 @@ export class SpareLeases {
 
   /** Nothing may be attached to it. */
   give({ lease, seconds, usedRevision }: EtcdLease): void {
-    if (this.#closed || this.#spares.length >= MOST) this.revoke(lease)
+    if (this.#closed || this.#spares.length >= MAX_SPARE_LEASES) this.revoke(lease)
     else this.#spares.push({ lease, seconds, usedRevision, since: this.#clock.monotonic() })
-    this.#cancelTimer ??= this.#clock.setTimer(() => this.#revokeIdle(), IDLE_MS, true)
+    this.#cancelTimer ??= this.#clock.setTimer(() => this.#revokeIdle(), SPARE_IDLE_MS, true)
   }
 
   /** In the background: an etcd lease without keys ends by itself. */
@@ -91,18 +83,18 @@ export class SpareLeases {
     const revoking = this.#spares.map(({ lease }) => this.#database.revokeLease(lease))
     this.#spares = []
     if (revoking.length === 0) return
-    await settledWithin(Promise.allSettled(revoking), CLOSE_LIMIT_MS, this.#clock)
+    await settledWithin(Promise.allSettled(revoking), REVOKE_LIMIT_MS, this.#clock)
   }
 
   /** One that is old may end before it is refreshed. */
   #find(wanted: number): number {
-    const oldest = this.#clock.monotonic() - Math.min(IDLE_MS, wanted * 500)
+    const oldest = this.#clock.monotonic() - Math.min(SPARE_IDLE_MS, wanted * 500)
     return this.#spares.findLastIndex(({ seconds, since }) => seconds === wanted && since > oldest)
   }
 
   #note(lease: string, sent: number): void {
     for (const [old, at] of this.#refreshed) {
-      if (sent - at < EXTRA_S * 1000) break
+      if (sent - at < SPARE_EXTRA_S * 1000) break
       this.#refreshed.delete(old)
     }
     this.#refreshed.delete(lease)
@@ -110,15 +102,17 @@ export class SpareLeases {
   }
 
   #revokeIdle(): void {
-    const oldest = this.#clock.monotonic() - IDLE_MS
+    const oldest = this.#clock.monotonic() - SPARE_IDLE_MS
     const idle = this.#spares.filter(({ since }) => since <= oldest)
     this.#spares = this.#spares.filter(({ since }) => since > oldest)
     for (const { lease } of idle) this.revoke(lease)
     this.#cancelTimer =
-      this.#spares.length > 0 ? this.#clock.setTimer(() => this.#revokeIdle(), IDLE_MS, true) : undefined
+      this.#spares.length > 0
+        ? this.#clock.setTimer(() => this.#revokeIdle(), SPARE_IDLE_MS, true)
+        : undefined
   }
 }
 
 function extraOf(seconds: number): number {
-  return seconds >= LONG_TTL_S ? EXTRA_S : 0
+  return seconds >= LONG_TTL_S ? SPARE_EXTRA_S : 0
 }

@@ -4,10 +4,8 @@ import type { Ask } from '../../core/index.ts'
 import { Room } from '../row-queue.ts'
 import { type KeptLease, keptAfterEnd } from './kept.ts'
 import type { KeyKind, Keys } from './names.ts'
+import { FIRST_WAITERS } from './options.ts'
 import { decodeLease, decodeWaiter, type Stored, type StoredLease, type StoredWaiter } from './rows.ts'
-
-/** At most so many waiters have their turn at once. The next ones follow when these have asked. */
-export const FIRST_WAITERS = 64
 
 /** The keys of a resource. */
 export interface Found {

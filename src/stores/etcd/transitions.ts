@@ -28,6 +28,14 @@ export interface Ended {
   readonly left: readonly EtcdEntry[]
 }
 
+export interface TransitionsOptions {
+  readonly database: EtcdDatabase
+  readonly keys: Keys
+  readonly spares: SpareLeases
+  readonly renewals: Renewals
+  readonly clock: Clock
+}
+
 export class Transitions {
   readonly #database: EtcdDatabase
   readonly #keys: Keys
@@ -35,7 +43,7 @@ export class Transitions {
   readonly #renewals: Renewals
   readonly #clock: Clock
 
-  constructor(database: EtcdDatabase, keys: Keys, spares: SpareLeases, renewals: Renewals, clock: Clock) {
+  constructor({ database, keys, spares, renewals, clock }: TransitionsOptions) {
     this.#database = database
     this.#keys = keys
     this.#spares = spares

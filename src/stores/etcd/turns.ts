@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { RESERVATION_MS } from '../lease-row.ts'
+import { RESERVATION_MS } from '../options.ts'
 import type { Stored, StoredWaiter } from './rows.ts'
 import { inTurn, isQueueMissing, type ResourceState } from './state.ts'
 

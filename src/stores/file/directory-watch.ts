@@ -1,10 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-
-const TICK_MS = 1000
-/** The pause after a tick is at least so many times as long as the tick took. */
-const PAUSE_PER_TICK = 20
+import { PAUSE_PER_TICK, TICK_MS } from './options.ts'
 
 export interface DirectoryWatchListener {
   /** A file with this name was created or removed. */

@@ -2,6 +2,7 @@ import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, writeF
 import { dirname } from 'node:path'
 import { codeOf } from '../../clients/store-error.ts'
 import { limitConcurrency } from '../local/limit-concurrency.ts'
+import { FILES_AT_ONCE, MAX_DIRECTORY_TRIES, MAX_OPEN_FILES } from './options.ts'
 
 /**
  * What the store needs of a file system. Outcomes that the protocol expects are return values; all other errors
@@ -28,13 +29,6 @@ export interface Files {
   /** When it was last changed, milliseconds; `null`: it does not exist. */
   changedAt(path: string): Promise<number | null>
 }
-
-/** A thousand leases that are renewed together must not use up the files that the process may open. */
-const MAX_OPEN_FILES = 32
-/** Enough to keep Node's thread pool busy. */
-const BATCH = 16
-/** Another process may delete the directory above. Some file systems, such as `/proc`, always say that it is missing. */
-const MAX_DIRECTORY_TRIES = 5
 
 const whenFewAreOpen = limitConcurrency(MAX_OPEN_FILES)
 
@@ -66,8 +60,8 @@ export async function* inBatches<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
 ): AsyncGenerator<R, void, undefined> {
-  for (let start = 0; start < items.length; start += BATCH)
-    yield* await Promise.all(items.slice(start, start + BATCH).map(work))
+  for (let start = 0; start < items.length; start += FILES_AT_ONCE)
+    yield* await Promise.all(items.slice(start, start + FILES_AT_ONCE).map(work))
 }
 
 /** Not with the option `recursive`, which reports a read-only file system as a missing directory. */

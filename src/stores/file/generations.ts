@@ -23,11 +23,7 @@
 import { join } from 'node:path'
 import { LeaseError } from '../../base/errors.ts'
 import type { Files } from './files.ts'
-
-/** More than two, so that a watcher in another process can read what changed since it last looked. */
-const KEEP = 4
-/** Each further try means that other processes have changed the state meanwhile. */
-export const MAX_TRIES = 100
+import { KEPT_GENERATIONS, MAX_TRIES } from './options.ts'
 
 export interface Generation {
   readonly directory: string
@@ -92,7 +88,7 @@ async function wasAdded(files: Files, { directory, number, text }: Generation): 
 /** Stops at a file that cannot be deleted, so that no higher number is deleted before it. */
 async function trim(files: Files, { directory, number, older }: Generation): Promise<void> {
   for (const old of older) {
-    if (old > number + 1 - KEEP || !(await files.remove(fileOf(directory, old)))) return
+    if (old > number + 1 - KEPT_GENERATIONS || !(await files.remove(fileOf(directory, old)))) return
   }
 }
 

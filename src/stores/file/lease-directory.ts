@@ -16,6 +16,7 @@ import { join, relative } from 'node:path'
 import { LeaseError } from '../../base/errors.ts'
 import { type Effects, type LeaseRow, newRow, nextToken, type StoredLease } from '../lease-row.ts'
 import { withoutGoneHolder } from '../local/process-node.ts'
+import { QUARANTINE_MS } from '../options.ts'
 import type { Files } from './files.ts'
 import {
   addGeneration,
@@ -28,9 +29,6 @@ import {
 import { keyOf, resourceOf } from './names.ts'
 import { decode, encode, isNewer, type Saved } from './rows.ts'
 import { TokenFloor } from './token-floor.ts'
-
-/** How long a resource with a damaged generation counts as held, from when that is first noticed. */
-const QUARANTINE_MS = 30_000
 
 /** A row, with what is needed to save it. */
 export interface LoadedRow {

@@ -4,7 +4,7 @@ import { FakeClock } from '../../testing/index.ts'
 import { nodeFiles } from './files.ts'
 import { fileStore } from './index.ts'
 import { LeaseDirectory } from './lease-directory.ts'
-import { openStore } from './store.ts'
+import { FileStore } from './store.ts'
 
 const ask = { resource: 'r', id: 'a', owner: 'Mika', ttl: 1000 }
 
@@ -12,7 +12,7 @@ describe('a file store on a disk that does not answer', () => {
   function setUp() {
     const clock = new FakeClock()
     const files = { ...nodeFiles, list: () => new Promise<null>(() => {}) }
-    return { clock, store: openStore(new LeaseDirectory('/nowhere', files, 'test'), clock) }
+    return { clock, store: new FileStore(new LeaseDirectory('/nowhere', files, 'test'), clock) }
   }
 
   it('fails calls after a while, in a way that may be retried', async () => {

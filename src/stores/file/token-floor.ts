@@ -1,6 +1,7 @@
 import { LeaseError } from '../../base/errors.ts'
 import type { Files } from './files.ts'
-import { addGeneration, createHistory, type Generation, MAX_TRIES, newestGeneration } from './generations.ts'
+import { addGeneration, createHistory, type Generation, newestGeneration } from './generations.ts'
+import { MAX_TRIES } from './options.ts'
 
 /** The highest token of all resources that were forgotten. A new resource starts above it. */
 export class TokenFloor {

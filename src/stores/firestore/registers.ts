@@ -19,9 +19,7 @@ import type {
   Written,
 } from '../registers/index.ts'
 import { idOf, nameOf } from './names.ts'
-
-/** The field `changed` is an estimate. It may lie this far before the real time of the change. */
-const CHANGED_LAG_MS = 30_000
+import { CHANGED_LAG_MS } from './options.ts'
 
 interface DocumentRegister extends Register {
   readonly updateTime: Timestamp

@@ -1,9 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-
-/** A request that is not answered must not stop the others. After this time, those behind it are sent anyway. */
-const REQUEST_LIMIT_MS = 4000
-/** The same for a release, for which others may wait. */
-const RELEASE_LIMIT_MS = 1000
+import { RELEASE_LIMIT_MS, REQUEST_LIMIT_MS } from './options.ts'
 
 /**
  * Whether later calls for the same resource may overtake an acquire request on its way.

@@ -3,17 +3,13 @@ import { CALL_TIMEOUT_MS, settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { CallOptions } from '../../core/index.ts'
-
-/** One timer serves all calls: a timer and a listener for each would cost as much as a fast call itself. */
-const CHECK_EVERY_MS = 50
-/** A timer that is later than this shows that the process was blocked or stopped. That time does not count. */
-const BLOCKED_MS = 500
-/** How long `close` waits for requests that are under way, unless the store needs longer. */
-const CLOSE_LIMIT_MS = 1000
-/** An answer reaches its caller, and the caller releases what it got, within so many microtasks. */
-const MICROTASKS_TO_RELEASE = 50
-/** How much the latest call counts in the mean duration of a call. */
-const LATEST_SHARE = 0.1
+import {
+  BLOCKED_MS,
+  CHECK_CALLS_EVERY_MS,
+  CLOSE_CALLS_LIMIT_MS,
+  LATEST_CALL_SHARE,
+  MICROTASKS_TO_RELEASE,
+} from './options.ts'
 
 /** What the calls of a store need to know. */
 export interface CallsOptions {
@@ -113,7 +109,7 @@ export class Calls {
     kind = 'store',
     explain,
     clock = systemClock,
-    closeLimitMs = CLOSE_LIMIT_MS,
+    closeLimitMs = CLOSE_CALLS_LIMIT_MS,
   }: CallsOptions) {
     this.#backend = backend
     this.#kind = kind
@@ -242,7 +238,7 @@ export class Calls {
     this.#abandoned.delete(running)
     if (running.limitMs === Infinity || running.started === Infinity) return
     const ms = this.clock.monotonic() - running.started
-    this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + LATEST_SHARE * (ms - this.#meanMs)
+    this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + LATEST_CALL_SHARE * (ms - this.#meanMs)
   }
 
   #abandon(running: Running): void {
@@ -262,7 +258,7 @@ export class Calls {
   }
 
   #checkLater(): () => void {
-    const due = this.clock.monotonic() + CHECK_EVERY_MS
+    const due = this.clock.monotonic() + CHECK_CALLS_EVERY_MS
     // It keeps the process alive: the sockets of a client need not do that, and somebody waits for the answer.
     return this.clock.setTimer(() => {
       this.#cancelCheck = undefined
@@ -270,7 +266,7 @@ export class Calls {
       if (now - due > BLOCKED_MS) for (const running of this.#running) running.started += now - due
       for (const running of [...this.#running]) this.#check(running, now)
       if (this.#running.length > 0) this.#cancelCheck = this.#checkLater()
-    }, CHECK_EVERY_MS)
+    }, CHECK_CALLS_EVERY_MS)
   }
 
   #check(running: Running, now: number): void {

@@ -11,11 +11,7 @@ import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.ts'
 import type { Answer } from '../../core/index.ts'
 import type { LeaseRow, StoredLease } from '../lease-row.ts'
-
-/** A busy resource is asked for often, and each check reads a file. */
-const CHECK_EVERY_MS = 50
-const MAX_KNOWN = 1000
-const ASK_AGAIN_MS = 500
+import { ASK_AGAIN_FOR_PROCESS_MS, CHECK_PROCESS_EVERY_MS, MAX_KNOWN_PROCESSES } from './options.ts'
 
 interface ProcessStat {
   readonly state: string
@@ -46,7 +42,10 @@ export function withProcess<R extends { readonly endsWithProcess?: boolean }>(
 /** The first waiter soon asks again if the process of the holder can be checked, because nobody reports its end. */
 export function checkedSoon({ leases }: LeaseRow, answer: Answer): Answer {
   if (answer.granted || answer.place || !leases.some((lease) => isComparable(lease.process))) return answer
-  return { ...answer, retryIn: Math.min(answer.retryIn ?? ASK_AGAIN_MS, ASK_AGAIN_MS) }
+  return {
+    ...answer,
+    retryIn: Math.min(answer.retryIn ?? ASK_AGAIN_FOR_PROCESS_MS, ASK_AGAIN_FOR_PROCESS_MS),
+  }
 }
 
 /** The lease of a process that has ended has expired. */
@@ -61,9 +60,9 @@ export function isGone(record: string | null | undefined): boolean {
   if (!record || record === self || self === null) return false
   const now = systemClock.monotonic()
   const seenAt = seen.get(record) ?? -Infinity
-  if (now < seenAt + CHECK_EVERY_MS) return seenAt === Infinity
+  if (now < seenAt + CHECK_PROCESS_EVERY_MS) return seenAt === Infinity
   const gone = check(record, self)
-  if (seen.size >= MAX_KNOWN) seen.clear()
+  if (seen.size >= MAX_KNOWN_PROCESSES) seen.clear()
   seen.set(record, gone ? Infinity : now)
   return gone
 }

@@ -4,17 +4,14 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { LocalListeners } from './listeners.ts'
-
-/** How long a connection stays open after its last use, so that a loop of short leases does not reopen it. */
-const IDLE_MS = 2000
-const REOPEN_MS = [50, 200, 1000, 2000, 5000]
-/** After an error that a retry does not help, such as a pooler that delivers no notifications. */
-const REOPEN_AFTER_FINAL_ERROR_MS = 30_000
-const OPEN_FOR_HOLDER_MS = 200
-/** Longer than a call, because it may take several requests. */
-const OPEN_LIMIT_MS = 10_000
-/** A server that has stopped does not answer a goodbye. */
-const CLOSE_LIMIT_MS = 1000
+import {
+  CLOSE_PUSH_LIMIT_MS,
+  OPEN_FOR_HOLDER_MS,
+  OPEN_LIMIT_MS,
+  PUSH_IDLE_MS,
+  REOPEN_AFTER_FINAL_ERROR_MS,
+  REOPEN_MS,
+} from './options.ts'
 
 /** How to open and close the connection, and whether anybody needs it. */
 export interface PushConnectionOptions<C> {
@@ -165,7 +162,7 @@ export class PushConnection<C> {
   }
 
   #closeWhenIdle(): void {
-    this.#setTimer(IDLE_MS, () => {
+    this.#setTimer(PUSH_IDLE_MS, () => {
       const isIdle = !this.#used && !this.#options.isNeeded()
       this.#used = false
       if (isIdle) this.#shut()
@@ -192,7 +189,7 @@ export class PushConnection<C> {
 
   async #shutWithin(): Promise<void> {
     const closing = this.#shut()
-    if (closing) await settledWithin(closing, CLOSE_LIMIT_MS, this.#clock)
+    if (closing) await settledWithin(closing, CLOSE_PUSH_LIMIT_MS, this.#clock)
   }
 
   #shut(): Promise<void> | undefined {

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Running, Work } from './calls.ts'
-
-const MOST_UNDER_WAY = 128
+import { MAX_RENEWALS_UNDER_WAY } from './options.ts'
 
 /**
  * The renewals of one store. While enough of them are under way the others wait in this process, and their time counts
@@ -27,7 +26,7 @@ export class RenewalQueue {
       return work(running)
     }
     const renewal = run((running) => {
-      if (this.#underWay >= MOST_UNDER_WAY) return this.#wait(running).then(() => begin(running))
+      if (this.#underWay >= MAX_RENEWALS_UNDER_WAY) return this.#wait(running).then(() => begin(running))
       this.#underWay++
       return begin(running)
     })

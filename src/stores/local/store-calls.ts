@@ -5,12 +5,8 @@ import { LeaseError } from '../../base/errors.ts'
 import type { Answer, Ask, CallOptions, ReleaseAsk, Released, StoreLoad } from '../../core/index.ts'
 import { CallOrder, type RequestOrder } from './call-order.ts'
 import { Calls, type CallsOptions, type Work } from './calls.ts'
+import { CHECK_QUEUED_EVERY_MS, LOST_AFTER_MS } from './options.ts'
 import { RenewalQueue } from './renewal-queue.ts'
-
-/** How often queued requests are looked at while none of those in flight is answered. */
-const CHECK_EVERY_MS = 1000
-/** A request that has not ended after this time never will: its client has lost it. */
-const LOST_AFTER_MS = 30_000
 
 /** What the calls of a lease store need to know. */
 export interface StoreCallsOptions extends CallsOptions {
@@ -204,7 +200,7 @@ export class StoreCalls extends Calls {
         this.#check()
         if (this.#queue.length > 0) this.#cancelCheck = this.#checkLater()
       },
-      CHECK_EVERY_MS,
+      CHECK_QUEUED_EVERY_MS,
       true,
     )
   }

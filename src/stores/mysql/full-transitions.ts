@@ -2,12 +2,11 @@
  * The transitions of a resource whose leases and waiters have rows of their own: somebody waits, leases are shared, or
  * one may keep the resource after its end. Whoever calls these procedures has locked the row of the resource.
  */
+import { EXACT_PLACES } from '../options.ts'
 import type { Names } from './names.ts'
 import { dropRows, ends, LEASE_COLUMNS, moveLease, OWN, turnIn } from './steps.ts'
 import { ALIVE_FOR, CAPACITY, IS_LIVE, MANY, RESERVATION, SECOND, TAKES_UNTIL } from './units.ts'
 
-/** Farther back, a place is the distance of the numbers: those who left in between count as well. */
-const EXACT_PLACES = 100
 /** For the parameter `_replace`: any lease. */
 export const REPLACE_ANY = -1
 

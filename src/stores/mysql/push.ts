@@ -7,19 +7,10 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { Answer, Ask, LeaseRecord, ReleaseAsk, StoreEvent } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
+import { ASK_AGAIN_IN_MS, FETCH_AT_ONCE, HOLDER_POLL_MS, POLL_PART, SOONEST_POLL_MS } from './options.ts'
 import type { Queries } from './queries.ts'
 import type { Message, Wake } from './rows.ts'
 import { ALIVE_FOR, MILLISECOND, WATCH_FOR } from './units.ts'
-
-/** Right after a request or a message, the next message may be near. Later, it looks less and less often. */
-const SOONEST_POLL_MS = 5
-/** It looks for messages after this part of the time that has passed since then. */
-const POLL_PART = 0.1
-/** A holder learns of a loss by its heartbeat at the latest. */
-const HOLDER_POLL_MS = 500
-const FETCH_AT_ONCE = 500
-/** Not 0, which would mean that it is its turn. */
-const ASK_AGAIN_IN_MS = 1
 
 export interface PushOptions {
   readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>

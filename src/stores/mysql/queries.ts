@@ -24,6 +24,7 @@ import type {
 import { cursorOf } from '../lease-page.ts'
 import { REPLACE_ANY } from './full-transitions.ts'
 import type { Names } from './names.ts'
+import { DEADLOCK_TRIES, MAX_ID_BYTES } from './options.ts'
 import {
   leaseOf,
   leasesIn,
@@ -39,11 +40,8 @@ import {
 import { LEASE_COLUMNS, ROW_LEASE } from './steps.ts'
 import { MANY, MILLISECOND, TAKES_UNTIL } from './units.ts'
 
-/** The server rolls one of two transactions back that wait for each other. The next attempt usually succeeds. */
-const DEADLOCK_TRIES = 5
 /** Without a limit of its own, a statement has that of the session: `sql_select_limit`. */
 const ALL = `limit ${MANY}`
-const MAX_ID_BYTES = 512
 /** No text in UTF-8 contains it, so it follows every name with the same beginning. */
 const AFTER_ALL = 'ff'
 

@@ -1,5 +1,6 @@
 /** Procedures that the transitions share, and those that clean up and register processes. */
 import type { Names } from './names.ts'
+import { PRUNE_AT_ONCE } from './options.ts'
 import {
   dropRows,
   inTransaction,
@@ -13,19 +14,14 @@ import {
 import {
   ALIVE_FOR,
   CAPACITY,
-  HOUR,
   IS_LIVE,
+  KEEP_FREE,
   KEEP_MESSAGES,
   MANY,
   RESERVATION,
   TAKES_UNTIL,
   WATCH_FOR,
 } from './units.ts'
-
-/** So that no statement takes long. The next sweep goes on. */
-const AT_ONCE = 1000
-/** How long a free row is kept, so that its token outlives a clock that steps back. */
-const KEEP_FREE = HOUR
 
 /** By the name of the procedure: its parameters and its body. */
 export function upkeep(names: Names): Readonly<Record<string, string>> {
@@ -160,7 +156,7 @@ ${inTransaction(
   declare _until, _forgotten, _before bigint;
   declare _has_rows, _done boolean default false;
   declare due cursor for select resource from ${table}
-    where due_at <= _at and (id is not null or has_rows) order by due_at limit ${AT_ONCE};
+    where due_at <= _at and (id is not null or has_rows) order by due_at limit ${PRUNE_AT_ONCE};
   declare continue handler for not found set _done = true;`,
   `${readClock}
     ${shareMeta(names)}
@@ -197,7 +193,7 @@ ${inTransaction(
 ${inTransaction(
   '',
   `${readClock}
-    update ${table} set due_at = ${forgetAt} where due_at <= _at and ${isFree} and ${forgetAt} > _at limit ${AT_ONCE};`,
+    update ${table} set due_at = ${forgetAt} where due_at <= _at and ${isFree} and ${forgetAt} > _at limit ${PRUNE_AT_ONCE};`,
 )}`,
 
     // Deletes rows that nobody needs. Their tokens must not be given again: the floor rises in the same transaction.
@@ -206,7 +202,7 @@ ${inTransaction(
   `declare _resource varbinary(512);
   declare _done boolean default false;
   declare forgotten cursor for select resource from ${table}
-    where due_at <= _at and ${isFree} and ${forgetAt} <= _at limit ${AT_ONCE};
+    where due_at <= _at and ${isFree} and ${forgetAt} <= _at limit ${PRUNE_AT_ONCE};
   declare continue handler for not found set _done = true;`,
   `${readClock}
     open forgotten;
@@ -226,8 +222,8 @@ ${inTransaction(
     end loop;
     close forgotten;
     update ${meta} set floor = _floor where one = 1;
-    delete from ${messages} where sent_at < _at - ${KEEP_MESSAGES} limit ${AT_ONCE};
-    delete from ${channels} where greatest(alive_until, watch_until) < _at - ${KEEP_MESSAGES} limit ${AT_ONCE};`,
+    delete from ${messages} where sent_at < _at - ${KEEP_MESSAGES} limit ${PRUNE_AT_ONCE};
+    delete from ${channels} where greatest(alive_until, watch_until) < _at - ${KEEP_MESSAGES} limit ${PRUNE_AT_ONCE};`,
 )}`,
 
     // The process keeps its places for a while from now on and, if it watches, is told of every change.

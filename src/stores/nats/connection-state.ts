@@ -3,9 +3,7 @@ import { systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { connectionTrouble } from '../../clients/connection.ts'
 import type { NatsConnection, NatsStatus } from '../../clients/nats.ts'
-
-/** A little longer than the client's default pause of 2 s before it reconnects. */
-const RECONNECT_LIMIT_MS = 3000
+import { RECONNECT_LIMIT_MS } from './options.ts'
 
 /**
  * Whether the connection is up. The client queues requests while it is down and drops some of them when it

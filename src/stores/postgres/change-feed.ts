@@ -5,11 +5,8 @@ import type { LeaseRecord, StoreEvent } from '../../core/index.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { PushConnection } from '../local/push-connection.ts'
 import type { ListeningConnection, RunQueries } from './notifications.ts'
+import { WRITERS_EVERY_MS, WRITERS_LIMIT_MS } from './options.ts'
 import { withShare } from './queries.ts'
-
-/** A transaction that takes longer waits for a lock. When it gets the lock, it sees that somebody watches. */
-const WRITERS_LIMIT_MS = 1000
-const WRITERS_EVERY_MS = 10
 
 export interface ChangeFeedOptions {
   readonly listeners: LocalListeners

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { createLeases } from '../../core/index.ts'
 import { createOnce, postgresJobs } from '../../once/index.ts'
-import { migratePostgres, type PostgresStoreOptions, postgresStore } from './index.ts'
+import { migratePostgres, postgresStore } from './index.ts'
+import type { PostgresStoreOptions } from './options.ts'
 
 const NOWHERE = 'postgres://mika:secret@127.0.0.1:1/none'
 const SECRET = /secret/

@@ -2,13 +2,7 @@ import { systemClock } from '../../base/clock.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
 import { INSUFFICIENT_PRIVILEGE, stateOf } from '../../clients/postgres-errors.ts'
-
-/** After this time without an answer, the other queries take the ordinary client. */
-const STUCK_AFTER_MS = 500
-/** How long they do so after a query without an answer. */
-const AVOIDED_FOR_MS = 10_000
-/** So that no statement takes long. */
-const MAX_BATCH = 100
+import { AVOIDED_FOR_MS, MAX_BATCH, STUCK_AFTER_MS } from './options.ts'
 
 export type RunQuery = PostgresDatabase['query']
 

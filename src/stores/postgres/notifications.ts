@@ -4,12 +4,11 @@ import { pause } from '../../base/pause.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { OpenListener, PostgresListener } from '../../clients/postgres.ts'
 import { stateOf } from '../../clients/postgres-errors.ts'
+import { DELIVERED_WITHIN_MS } from './options.ts'
 import type { Queries } from './queries.ts'
 import { SECOND } from './units.ts'
 import { LISTENING_MARK } from './urgent-queries.ts'
 
-/** If a probe takes longer, the connection does not deliver notifications. */
-const DELIVERED_WITHIN_MS = 2000
 const IN_BACKGROUND = { background: true }
 /** The highest number that the server can give a process. A pooler invents others. */
 const MAX_PID = 2 ** 31 - 1

@@ -9,15 +9,7 @@ import { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { type ListeningConnection, Notifications, type RunQueries } from './notifications.ts'
-
-/** A lease that is held for less is not worth a connection. */
-const OPEN_AFTER_MS = 200
-const CHECK_EVERY_MS = 10_000
-/**
- * So many checks are left out while there are only holders, which also have their heartbeats. A check uses the ordinary
- * client: every 10 s it would keep a connection of a pool, and with it the process, alive for as long as a lease is held.
- */
-const CHECKS_LEFT_OUT_FOR_HOLDERS = 2
+import { CHECK_CONNECTION_EVERY_MS, CHECKS_LEFT_OUT_FOR_HOLDERS, OPEN_AFTER_MS } from './options.ts'
 
 /**
  * Tells waiters their turn, holders their loss and watchers every change. The tables keep for each waiter and holder
@@ -172,7 +164,11 @@ export class Push {
   }
 
   #checkLater(connection: ListeningConnection): void {
-    this.#cancelCheck = systemClock.setTimer(() => void this.#check(connection), CHECK_EVERY_MS, true)
+    this.#cancelCheck = systemClock.setTimer(
+      () => void this.#check(connection),
+      CHECK_CONNECTION_EVERY_MS,
+      true,
+    )
   }
 
   async #check(connection: ListeningConnection): Promise<void> {

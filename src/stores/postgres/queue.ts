@@ -1,8 +1,6 @@
 import type { Names } from './names.ts'
+import { STANDBY_WITHIN } from './options.ts'
 import { BY_KEY, MAY_SEE_PROCESSES, MILLISECOND, RESERVATION, SECOND } from './units.ts'
-
-/** How many waiters behind those that are woken are looked at to find one that can be told to stand by. */
-const STANDBY_WITHIN = 100
 
 /**
  * The queue of one resource. Whoever calls these functions has locked the row of the resource. They read the waiters

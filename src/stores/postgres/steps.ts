@@ -4,11 +4,9 @@
  * assignments to its fields and an UPDATE.
  */
 import { literal } from '../../clients/sql-text.ts'
+import { EXACT_PLACES } from '../options.ts'
 import type { Names } from './names.ts'
 import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
-
-/** Farther back, a place is the distance of the numbers: those who left in between count as well. */
-const EXACT_PLACES = 100
 
 /**
  * Several calls may share a transaction. Then it waits for the disk if one of them must: the setting `holdfast.commit`

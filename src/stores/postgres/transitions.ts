@@ -7,7 +7,7 @@
  * two sides of an expiry. Grants and renewals must survive a crash of the server. Other changes need not wait for
  * the disk: a lost release ends with its TTL, and a lost place in the queue is taken again.
  */
-import { RESERVATION_MS } from '../lease-row.ts'
+import { RESERVATION_MS } from '../options.ts'
 import type { Names } from './names.ts'
 import { announce, commitLazily, commitSafely, isWatched, steps, tellLoss } from './steps.ts'
 import { BY_KEY, MILLISECOND } from './units.ts'

@@ -1,17 +1,19 @@
-import { RESERVATION_MS } from '../lease-row.ts'
+/** The units of the tables, and expressions that several functions use. */
+import { KEEP_FREE_MS, RESERVATION_MS } from '../options.ts'
+import { PLACE_WITHOUT_CONNECTION_MS, PRUNE_EVERY_MS, WATCH_AHEAD_MS } from './options.ts'
 
 /** Times in the tables are microseconds since 1970. */
 export const MILLISECOND = 1000
 export const SECOND = 1000 * MILLISECOND
-export const HOUR = 3600 * SECOND
 
 /** `now()` would be the start of the transaction, before the wait for a lock. */
 export const CLOCK = `(extract(epoch from clock_timestamp()) * ${SECOND})::bigint`
 
-/** How long a free resource is kept for the first waiter. */
 export const RESERVATION = RESERVATION_MS * MILLISECOND
-/** How long a waiter that cannot be judged by its connection keeps its place after each request. */
-export const PLACE_WITHOUT_CONNECTION = SECOND
+export const PLACE_WITHOUT_CONNECTION = PLACE_WITHOUT_CONNECTION_MS * MILLISECOND
+export const KEEP_FREE = KEEP_FREE_MS * MILLISECOND
+export const PRUNE_EVERY = PRUNE_EVERY_MS * MILLISECOND
+export const WATCH_AHEAD = WATCH_AHEAD_MS * MILLISECOND
 
 /**
  * For functions that look rows up by key. A plan is kept until the next ANALYZE, and one that was made for a nearly

@@ -1,15 +1,7 @@
 import type { Names } from './names.ts'
+import { MAX_PAYLOAD_BYTES, PRUNE_AT_ONCE } from './options.ts'
 import { announce, commitLazily, isWatched, tellLoss } from './steps.ts'
-import { BY_KEY, CLOCK, HOUR, MAY_SEE_PROCESSES, SECOND } from './units.ts'
-
-/** The server refuses a payload of 8000 bytes. */
-const MAX_PAYLOAD_BYTES = 7999
-/** How long a free row is kept, so that its token outlives a clock that steps back. */
-const KEEP_FREE = HOUR
-const PRUNE_EVERY = HOUR / 6
-const PRUNE_AT_ONCE = 1000
-/** For how long one call of `watch` has changes announced. */
-const WATCH_AHEAD = 30 * SECOND
+import { BY_KEY, CLOCK, KEEP_FREE, MAY_SEE_PROCESSES, PRUNE_EVERY, SECOND, WATCH_AHEAD } from './units.ts'
 
 export const endLease = (names: Names) => `update ${names.table} set
       id = null, owner = null, metadata = null, acquired_at = null,

@@ -2,13 +2,8 @@ import type { Stop } from '../../base/abort.ts'
 import type { RedisDatabase } from '../../clients/redis.ts'
 import { isReply } from '../../clients/redis-errors.ts'
 import { malformedAnswer } from '../../clients/store-error.ts'
+import { MAX_BATCH } from './options.ts'
 import { type Scripts, scriptsFor } from './scripts.ts'
-
-/**
- * More operations are sent in several script calls. The server then works on one while this process reads the answers
- * to the one before, and no call occupies the server for long.
- */
-const MAX_BATCH = 32
 
 /** One operation of the script. */
 export interface Operation {

@@ -8,7 +8,8 @@ import { Calls } from '../local/calls.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { Batches } from './batches.ts'
 import { SHARDS } from './names.ts'
-import { Push, WATCHED_MS } from './push.ts'
+import { WATCHED_MS } from './options.ts'
+import { Push } from './push.ts'
 import { packLease } from './rows.ts'
 
 const ask = { resource: 'r', id: 'with space % and 美', owner: 'Mika', ttl: 60_000 }

@@ -10,10 +10,8 @@ import type { LocalListeners } from '../local/listeners.ts'
 import { PushConnection } from '../local/push-connection.ts'
 import type { Batches } from './batches.ts'
 import { ALL_SHARDS, watchedOf } from './names.ts'
+import { WATCHED_MS } from './options.ts'
 import { unpackChange } from './rows.ts'
-
-/** How long the script publishes changes after it was told that somebody watches. */
-export const WATCHED_MS = 30_000
 
 export interface PushOptions {
   readonly prefix: string

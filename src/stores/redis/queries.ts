@@ -7,9 +7,8 @@ import type { LeasePage, ListQuery, WaitingQuery, WaitingQueue } from '../../cor
 import { cursorOf, nextAfter } from '../lease-page.ts'
 import type { Batches, Reply } from './batches.ts'
 import { ALL_SHARDS, indexOf, Keys, SHARDS } from './names.ts'
+import { MAX_TIDIED } from './options.ts'
 import { unpack, unpackShown, unpackWaiter } from './rows.ts'
-
-const MAX_TIDIED = 256
 
 /** An entry of the index: the row of this resource is to be checked at `due`. */
 interface Due {

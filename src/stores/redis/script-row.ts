@@ -1,5 +1,5 @@
 import { encodeShare } from '../../base/share.ts'
-import { RESERVATION_MS } from '../lease-row.ts'
+import { RESERVATION_MS } from '../options.ts'
 import { FREE_ROW, LEASE, LEASE_KIND, SHARED } from './rows.ts'
 
 /**

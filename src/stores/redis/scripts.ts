@@ -3,12 +3,11 @@
  * Numbers are whole microseconds. A double holds them exactly until 2255, but Lua prints only 14 digits, so every
  * computed number is printed with `%.0f`.
  */
-import { KEEP_FREE_MS } from '../lease-row.ts'
+
+import { KEEP_FREE_MS } from '../options.ts'
+import { CHECKED_WAITERS } from './options.ts'
 import { UNWAITED_FREE_ROW, UNWAITED_HELD_ROW, WAITER } from './rows.ts'
 import { TRANSITIONS } from './transitions.ts'
-
-/** How many waiters of a queue are checked for dead processes: the server does nothing else meanwhile. */
-const CHECKED_WAITERS = 1000
 
 const HEAD = `
 local call, match, sub = redis.call, string.match, string.sub

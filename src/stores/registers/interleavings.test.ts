@@ -4,8 +4,8 @@ import { checkProperty } from '../../../test/property.ts'
 import { FakeRegisters } from '../../../test/stores/registers/fake-registers.ts'
 import { type Ask, LeaseError, type LeaseRecord, type LeaseStore } from '../../core/index.ts'
 import { liveRecords } from '../lease-row.ts'
+import { registerStore } from './index.ts'
 import type { Register } from './registers.ts'
-import { registerStore } from './store.ts'
 import { rowOf } from './transitions.ts'
 
 type Step =

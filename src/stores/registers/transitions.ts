@@ -12,21 +12,11 @@
  */
 import type { LeaseRecord } from '../../base/records.ts'
 import type { Answer, Released, Renewal } from '../../core/index.ts'
-import {
-  ask,
-  Effects,
-  expire,
-  KEEP_FREE_MS,
-  type LeaseRow,
-  release,
-  renew,
-  type StoredLease,
-} from '../lease-row.ts'
+import { ask, Effects, expire, type LeaseRow, release, renew, type StoredLease } from '../lease-row.ts'
+import { KEEP_FREE_MS } from '../options.ts'
+import { CLOCK_ROUNDING_MS } from './options.ts'
 import type { IndexFields, Register } from './registers.ts'
 import { decode, type Intents, type IntentType } from './rows.ts'
-
-/** The times of writes are rounded up to a millisecond, and the clock is rounded down. */
-const CLOCK_ROUNDING_MS = 2
 
 export interface Row<R extends Register = Register> {
   readonly register: R

@@ -1,12 +1,7 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import { pauseUntilAborted } from '../../base/pause.ts'
-
-/** A call that hangs must not stop the others: after this time the next one has its turn. */
-const TURN_LIMIT_MS = 1000
-const LONGEST_PAUSE_MS = 1000
-/** After so many conflicts the pauses grow no more. With this, a hundred processes get their turn. */
-const DOUBLINGS = 6
+import { DOUBLINGS, LONGEST_PAUSE_MS, TURN_LIMIT_MS } from './options.ts'
 
 /**
  * Of several writes to one register at once only one succeeds. Repeated at once, the writes of 50 holders would take

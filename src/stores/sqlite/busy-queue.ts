@@ -1,10 +1,9 @@
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
-import { BUSY_LIMIT_MS, busyPauseMs } from '../../clients/sqlite.ts'
+import { BUSY_LIMIT_MS } from '../../clients/options.ts'
+import { busyPauseMs } from '../../clients/sqlite.ts'
 import { isBusy } from '../../clients/sqlite-errors.ts'
-
-/** So that a long queue does not block the event loop when the lock becomes free. */
-const RUN_AT_ONCE = 100
+import { RUN_AT_ONCE } from './options.ts'
 
 interface WaitingCall {
   readonly stop: Stop

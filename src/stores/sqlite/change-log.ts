@@ -11,10 +11,8 @@ import { decodeShare } from '../../base/share.ts'
 import type { StoreEvent } from '../../core/index.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { Connection } from './connection.ts'
-import { type Transitions, WATCH_FOR_MS } from './transitions.ts'
-
-const MOVE_AHEAD_EVERY_MS = 10_000
-const READ_AT_ONCE = 500
+import { MOVE_AHEAD_EVERY_MS, READ_AT_ONCE, WATCH_FOR_MS } from './options.ts'
+import type { Transitions } from './transitions.ts'
 
 export interface ChangeLogOptions {
   readonly clock: Clock

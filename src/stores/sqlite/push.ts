@@ -9,14 +9,8 @@ import { nextIn, wakesOf } from '../lease-row.ts'
 import type { LocalListeners } from '../local/listeners.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
+import { CHECK_PLACES_EVERY_MS, FEW_WAITERS, LEASES_AT_ONCE, LOOK_EVERY_MS } from './options.ts'
 import type { DamagedRows } from './rows.ts'
-
-const LOOK_EVERY_MS = 10
-/** Held leases that are checked at once: checking 10 000 of them would block the event loop. */
-const LEASES_AT_ONCE = 250
-/** If more than this many wait here, their places are not read after each change. */
-const FEW_WAITERS = 100
-const CHECK_PLACES_EVERY_MS = 200
 
 export interface PushOptions {
   readonly clock: Clock

@@ -6,13 +6,10 @@
 
 import { decodeShare, encodeShare } from '../../base/share.ts'
 import { isGone } from '../local/process-node.ts'
+import { EXACT_PLACES } from '../options.ts'
+import { FIRST_WAITERS } from './options.ts'
 import type { Queries } from './queries.ts'
 import { decodeRow, type SqliteRow, type StoredRow, type StoredWaiter } from './rows.ts'
-
-/** The first waiter may leave, and the transition then looks at the next two. */
-const FIRST_WAITERS = 3
-/** Farther back, a place is the distance of the numbers: those who left in between count as well. */
-const EXACT_PLACES = 100
 
 export interface LoadedRow {
   readonly row: SqliteRow

@@ -4,10 +4,8 @@ import type { RenewAsk, Renewal } from '../../core/index.ts'
 import { renew } from '../lease-row.ts'
 import { withProcess } from '../local/process-node.ts'
 import type { BusyQueue } from './busy-queue.ts'
+import { RENEWALS_AT_ONCE } from './options.ts'
 import type { Transitions } from './transitions.ts'
-
-/** So that a batch of many thousands does not block the event loop. */
-const BATCH = 500
 
 interface PendingRenewal {
   readonly request: RenewAsk
@@ -35,7 +33,7 @@ export class Renewals {
 
   async #flush(): Promise<void> {
     const batch: PendingRenewal[] = []
-    for (const pending of this.#pending.splice(0, BATCH)) {
+    for (const pending of this.#pending.splice(0, RENEWALS_AT_ONCE)) {
       if (pending.stop.reason) pending.reject(pending.stop.reason)
       else batch.push(pending)
     }

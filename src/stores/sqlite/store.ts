@@ -24,18 +24,16 @@ import { ask, release, shownRecords, waitingIn } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
 import { StoreCalls } from '../local/store-calls.ts'
+import { PRUNE_EVERY_MS } from '../options.ts'
 import { BusyQueue } from './busy-queue.ts'
 import { ChangeLog } from './change-log.ts'
 import type { Connection } from './connection.ts'
+import { PRUNE_MORE_AFTER_MS } from './options.ts'
 import { Push } from './push.ts'
 import { liveWaiters } from './queue.ts'
 import { Renewals } from './renewals.ts'
 import { DamagedRows, type StoredRow } from './rows.ts'
 import { type Step, Transitions } from './transitions.ts'
-
-const PRUNE_EVERY_MS = 60_000
-/** While there are more rows to delete than one prune deletes. */
-const PRUNE_MORE_AFTER_MS = 1000
 
 /** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {

@@ -9,17 +9,10 @@ import type { LeaseRecord } from '../../base/records.ts'
 import { encodeShare } from '../../base/share.ts'
 import { Effects, expire, isForgettable, newRow, type RowAsk, TOKENS_PER_MS } from '../lease-row.ts'
 import type { Connection } from './connection.ts'
+import { DELETE_AT_ONCE, KEEP_CHANGES, TRIM_EVERY, WATCH_FOR_MS } from './options.ts'
 import type { Meta, Queries } from './queries.ts'
 import { isQueueChanged, loadRow, saveQueue } from './queue.ts'
 import { type DamagedRows, decodeRow, encodeRow, isSame, type SqliteRow, type StoredRow } from './rows.ts'
-
-/** How far ahead of the clock a store that watches sets `watch_until`. */
-export const WATCH_FOR_MS = 30_000
-/** The log keeps about this many changes. */
-const KEEP_CHANGES = 10_000
-const TRIM_EVERY = 1000
-/** So that no call takes long. The next prune continues. */
-const DELETE_AT_ONCE = 500
 
 /** A transition of `lease-row.ts`. */
 export type Step<T> = (row: SqliteRow, now: number, effects: Effects, unread: number) => T

@@ -2,13 +2,12 @@ import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { Content } from '../browser/gated-file.ts'
 import { LeaseTable } from '../lease-table.ts'
+import { QUARANTINE_MS } from '../options.ts'
 import { decodeRow, encodeRow } from '../stored-lease.ts'
 
 const FORMAT = 2
-/** A damaged file may have contained a live lease: nothing is granted for this long after its last change. */
-const QUARANTINE_MS = 30_000
 
-/** Throws as long as a damaged file must be respected. */
+/** A damaged file may have contained a live lease: nothing is granted for a while after its last change. */
 export function decodeTable(content: Content | null, now: number): LeaseTable {
   const table = content && readTable(content)
   if (content && !table && now < content.lastModified + QUARANTINE_MS)

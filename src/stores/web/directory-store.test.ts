@@ -4,7 +4,7 @@ import { FakeFileSystem } from '../../../test/web/fake-directory.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { describeStore, FakeClock } from '../../testing/index.ts'
-import { directoryStore } from './directory-store.ts'
+import { directoryStore } from './index.ts'
 
 let names = 0
 

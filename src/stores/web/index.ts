@@ -2,17 +2,18 @@ import { expectOptions } from '../../base/arguments.ts'
 import { privateDirectory } from '../../base/private-directory-browser.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import type { DirectorySource, WebLocks } from '../browser/platform.ts'
-import { directoryStore } from './directory-store.ts'
-import { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
+import { DirectoryStore } from './directory-store.ts'
+import { WebLockStore } from './lock-store.ts'
+import {
+  checkDirectoryOptions,
+  checkLockOptions,
+  type DirectoryStoreOptions,
+  type WebLockStoreOptions,
+  type WebStoreOptions,
+} from './options.ts'
 
 export type { DirectorySource, WebDirectory, WebFile, WebLocks, WebWriter } from '../browser/platform.ts'
-export { type DirectoryStoreOptions, directoryStore } from './directory-store.ts'
-export { type WebLockStoreOptions, webLockStore } from './lock-store.ts'
-
-export interface WebStoreOptions extends WebLockStoreOptions {
-  /** For browsers without Web Locks. Default: the origin's private directory (OPFS). */
-  readonly directory?: DirectorySource
-}
+export type { DirectoryStoreOptions, WebLockStoreOptions, WebStoreOptions } from './options.ts'
 
 /**
  * Leases between the tabs of one origin: on Web Locks, or, in a browser that has none, in a file of a directory.
@@ -26,6 +27,28 @@ export function webStore(options: WebStoreOptions = {}): LeaseStore {
   if (locks) return webLockStore({ ...rest, locks })
   const { prefix: _, takeOverAfter: __, ...ofDirectory } = rest
   return directoryStore(directory, ofDirectory)
+}
+
+/**
+ * Leases on Web Locks: the browser frees the locks of a tab that is closed. Holders, tokens and the queue are rows in
+ * IndexedDB.
+ *
+ * @example
+ * const leases = createLeases(webLockStore())
+ */
+export function webLockStore(options: WebLockStoreOptions = {}): LeaseStore {
+  return new WebLockStore(checkLockOptions(options))
+}
+
+/**
+ * Leases in one file of a directory: the origin's own (OPFS), or one that the user picked. For browsers without Web
+ * Locks, and for leases that should outlive the tab. Pages of another browser do not see them.
+ *
+ * @example
+ * const leases = createLeases(directoryStore(() => navigator.storage.getDirectory()))
+ */
+export function directoryStore(directory: DirectorySource, options: DirectoryStoreOptions = {}): LeaseStore {
+  return new DirectoryStore(directory, checkDirectoryOptions(directory, options))
 }
 
 /** Missing in old browsers, and in pages that were not loaded over HTTPS or from localhost. */

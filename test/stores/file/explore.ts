@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Clock, LeaseStore } from '../../../src/core/index.ts'
 import type { Files } from '../../../src/stores/file/files.ts'
 import { LeaseDirectory } from '../../../src/stores/file/lease-directory.ts'
-import { openStore } from '../../../src/stores/file/store.ts'
+import { FileStore } from '../../../src/stores/file/store.ts'
 import { MemoryFiles } from './memory-files.ts'
 
 export const DIRECTORY = '/locks'
@@ -226,7 +226,7 @@ class Run<S> {
       name,
       files,
       clock,
-      store: openStore(new LeaseDirectory(DIRECTORY, files, name), clock),
+      store: new FileStore(new LeaseDirectory(DIRECTORY, files, name), clock),
       step: async (label, call) => schedule(() => call(memory), `${name}: ${label}`),
       atOnce: async (label, work) => {
         await schedule(() => {}, `${name}: ${label}`)

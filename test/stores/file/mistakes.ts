@@ -6,7 +6,7 @@ import { fileOf, newestGeneration } from '../../../src/stores/file/generations.t
 import { LeaseDirectory } from '../../../src/stores/file/lease-directory.ts'
 import { keyOf } from '../../../src/stores/file/names.ts'
 import { decode, encode } from '../../../src/stores/file/rows.ts'
-import { openStore } from '../../../src/stores/file/store.ts'
+import { FileStore } from '../../../src/stores/file/store.ts'
 import { type Actor, DIRECTORY } from './explore.ts'
 import { RESOURCE, type Referee, TTL_MS } from './referee.ts'
 
@@ -71,7 +71,7 @@ function storeOn({ name, files, clock }: Actor, mistaken: (lastLinked: () => str
     if (linked) last = to
     return linked
   }
-  return openStore(
+  return new FileStore(
     new LeaseDirectory(DIRECTORY, { ...mistaken(() => last), link }, `${name}-mistaken`),
     clock,
   )

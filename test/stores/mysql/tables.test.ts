@@ -1,7 +1,8 @@
 import { type Connection, createConnection, createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
-import { type MysqlStoreOptions, migrateMysql, mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { migrateMysql, mysqlStore } from '../../../src/stores/mysql/index.ts'
+import type { MysqlStoreOptions } from '../../../src/stores/mysql/options.ts'
 import { asking, grab } from '../asking.ts'
 
 const { HOLDFAST_TEST_MYSQL_URL: url = '' } = process.env

@@ -1,11 +1,8 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
-import {
-  type PostgresClient,
-  type PostgresStoreOptions,
-  postgresStore,
-} from '../../../src/stores/postgres/index.ts'
+import { type PostgresClient, postgresStore } from '../../../src/stores/postgres/index.ts'
+import type { PostgresStoreOptions } from '../../../src/stores/postgres/options.ts'
 import { eventually } from '../../eventually.ts'
 
 /** A schema of its own for one test, with the stores and pools that the test opens on it. */

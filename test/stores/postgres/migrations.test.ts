@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { LeaseStore } from '../../../src/core/index.ts'
 import { inspectPostgres, migratePostgres, postgresStore } from '../../../src/stores/postgres/index.ts'
-import { SCHEMA_VERSION } from '../../../src/stores/postgres/schema.ts'
+import { SCHEMA_VERSION } from '../../../src/stores/postgres/install-script.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env

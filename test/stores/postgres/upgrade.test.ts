@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { messageOf } from '../../../src/base/errors.ts'
 import { migrateServer, postgresDocuments } from '../../../src/server/index.ts'
-import { SCHEMA_VERSION } from '../../../src/stores/postgres/schema.ts'
+import { SCHEMA_VERSION } from '../../../src/stores/postgres/install-script.ts'
 import { type Bed, makeBed } from './bed.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env

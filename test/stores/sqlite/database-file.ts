@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import type { LeaseStore } from '../../../src/core/index.ts'
-import { type SqliteStoreOptions, sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import type { SqliteStoreOptions } from '../../../src/stores/sqlite/options.ts'
 
 /** A database of one test, with the stores and connections that are opened on it. */
 export class DatabaseFile implements AsyncDisposable {

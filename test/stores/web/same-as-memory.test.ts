@@ -1,5 +1,5 @@
 import { it } from 'vitest'
-import { directoryStore } from '../../../src/stores/web/directory-store.ts'
+import { directoryStore } from '../../../src/stores/web/index.ts'
 import { FakeFileSystem } from '../../web/fake-directory.ts'
 import { expectSameAsMemory } from '../same-as-memory.ts'
 
