@@ -1,9 +1,11 @@
-import { millisOf, unitQuestion } from '../base/duration.ts'
+import { type Duration, millisOf, unitQuestion } from '../base/duration.ts'
 import { parseNetwork } from '../base/ip-address.ts'
 import { showRedacted } from '../base/redact.ts'
 
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
-export interface Setting<T> {
+export interface Setting<T, Given = T> {
+  /** What code may write. Only the compiler sees it. */
+  readonly given?: Given
   readonly default: T
   /** One line for `holdfast serve --help`. */
   readonly help: string
@@ -22,7 +24,7 @@ export interface Setting<T> {
 const MIN_SECRET = 16
 const MAKE_SECRET = '`openssl rand -hex 16` makes one'
 
-export function duration(usual: string, min: string, max: string, help: string): Setting<number> {
+export function duration(usual: string, min: string, max: string, help: string): Setting<number, Duration> {
   const [from, to] = [millisOf(min), millisOf(max)]
   return {
     default: millisOf(usual),
@@ -35,7 +37,12 @@ export function duration(usual: string, min: string, max: string, help: string):
   }
 }
 
-export function whole(byDefault: number, from: number, to: number, help: string): Setting<number> {
+export function whole(
+  byDefault: number,
+  from: number,
+  to: number,
+  help: string,
+): Setting<number, number | `${number}`> {
   return {
     default: byDefault,
     help,
@@ -47,7 +54,12 @@ export function whole(byDefault: number, from: number, to: number, help: string)
   }
 }
 
-export function bytes(byDefault: number, from: number, to: number, help: string): Setting<number> {
+export function bytes(
+  byDefault: number,
+  from: number,
+  to: number,
+  help: string,
+): Setting<number, number | `${number}`> {
   return { ...whole(byDefault, from, to, help), expected: `a number of bytes from ${from} to ${to}` }
 }
 
@@ -95,7 +107,7 @@ export function path(help: string): Setting<string> {
   }
 }
 
-export function flag(byDefault: boolean, help: string): Setting<boolean> {
+export function flag(byDefault: boolean, help: string): Setting<boolean, boolean | 'true' | 'false'> {
   return {
     default: byDefault,
     help,
@@ -124,7 +136,7 @@ export function choice<T extends string>(byDefault: T, choices: readonly T[], he
   }
 }
 
-export function list(help: string): Setting<readonly string[]> {
+export function list(help: string): Setting<readonly string[], readonly string[] | string> {
   return {
     default: [],
     help,
@@ -137,7 +149,7 @@ export function list(help: string): Setting<readonly string[]> {
 }
 
 /** Origins of pages, as a browser writes them: in lower case, without a default port and without a slash at the end. */
-export function origins(help: string): Setting<readonly string[]> {
+export function origins(help: string): Setting<readonly string[], readonly string[] | string> {
   return {
     ...list(help),
     expected: 'a list of origins such as https://app.example.com, or one text with commas',
@@ -170,7 +182,9 @@ function originRemedy(text: string): string {
 const MOST_PROXIES = 20
 
 /** Which proxies are trusted: `false`, how many are in front of the server, or their networks. */
-export function proxies(help: string): Setting<false | number | readonly string[]> {
+export function proxies(
+  help: string,
+): Setting<false | number | readonly string[], boolean | number | readonly string[] | string> {
   return {
     default: false,
     help,
@@ -190,7 +204,7 @@ export function proxies(help: string): Setting<false | number | readonly string[
 }
 
 /** A list of secrets. An error never shows them. */
-export function secrets(help: string): Setting<readonly string[]> {
+export function secrets(help: string): Setting<readonly string[], readonly string[] | string> {
   return {
     ...list(help),
     expected: `a list of texts of at least ${MIN_SECRET} characters each (${MAKE_SECRET}), or one text with commas`,

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
-import { type GivenSettings, type SettingName, settingsOf } from './settings.ts'
+import { type GivenSettings, SETTINGS, type SettingName, settingsOf } from './settings.ts'
 
 describe('the settings', () => {
   it('have defaults: 30 s to live, a heartbeat every 10', () => {
@@ -24,6 +25,33 @@ describe('the settings', () => {
       ...{ ttl: 60_000, heartbeat: 10_000, port: 4321, takeover: false },
       ...{ origins: ['https://a.test'], leaseTokens: ['a token of a worker'] },
     })
+  })
+
+  it('have the types that code may write', () => {
+    // @ts-expect-error: not a duration
+    const late: GivenSettings = { ttl: 'banana' }
+    // @ts-expect-error: not a number
+    const open: GivenSettings = { port: 'http' }
+    // @ts-expect-error: not a choice
+    const loud: GivenSettings = { logLevel: 'loud' }
+    for (const given of [late, open, loud]) expect(() => settingsOf(given)).toThrow(/: expected .*, got "/)
+  })
+
+  it('have a comment for editors, which is their help', () => {
+    const source = readFileSync(new URL('./settings.ts', import.meta.url), 'utf8')
+    const comments = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2}(\w+): \w+\(/gm)
+    const found = Array.from(comments, ([, comment = '', name = '']) => [
+      name,
+      comment
+        .replace(/\n {3}\*?/g, ' ')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    ])
+    const expected = Object.entries(SETTINGS).map(([name, { help, usual }]) => [
+      name,
+      `${help.charAt(0).toUpperCase()}${help.slice(1)}.${usual && ` Default \`${usual}\`.`}`,
+    ])
+    expect(found).toEqual(expected)
   })
 
   it.each([

@@ -14,9 +14,9 @@ import type { JsonValue } from '../base/records.ts'
 /** With several nodes, all of them must use the same backend. */
 export interface DocumentStore {
   /** Raises the fence to a grant. False if it was already there or higher: a fence is never lowered. */
-  fence(room: string, grant: Grant): Promise<boolean>
+  fence(room: string, grant: DocumentGrant): Promise<boolean>
   /** `null`: nothing was saved. Rejects with `UnreadableContent` if the stored content cannot be read. */
-  read(room: string): Promise<SavedDocument | null>
+  read(room: string): Promise<StoredDocument | null>
   /**
    * Saves if the fence is at exactly this grant, no save or removal of this grant had a higher `sequence`, and the
    * content is still at this `revision` (0: there is no content), in one atomic step. A `sequence` equal to the highest
@@ -24,13 +24,19 @@ export interface DocumentStore {
    * content was removed since, it is refused. The highest `sequence` of a grant is also kept when a save has none, and
    * when the content is removed.
    */
-  save(room: string, grant: Grant, content: JsonValue, revision?: number, sequence?: number): Promise<Saving>
+  save(
+    room: string,
+    grant: DocumentGrant,
+    content: JsonValue,
+    revision?: number,
+    sequence?: number,
+  ): Promise<Saving>
   /**
    * Removes the content if the fence and the `revision` are as expected, and no save or removal of this grant had this
    * `sequence` or a higher one. Where there is no content, only the `sequence` is kept. `grant` is `null` for an
    * administrator, who passes the fence and has no `sequence`.
    */
-  remove(room: string, grant: Grant | null, revision?: number, sequence?: number): Promise<Removal>
+  remove(room: string, grant: DocumentGrant | null, revision?: number, sequence?: number): Promise<Removal>
   /** Rejects if it cannot be read and written now. Leaves nothing behind. Absent: a `read` tells enough. */
   check?(): Promise<void>
   /**
@@ -40,13 +46,13 @@ export interface DocumentStore {
   sweep?(): Promise<void>
 }
 
-export interface Grant {
+export interface DocumentGrant {
   readonly token: number
   /** Identifies the holder. Never shown to others. */
   readonly holder: string
 }
 
-export interface SavedDocument {
+export interface StoredDocument {
   readonly content: JsonValue
   /** The token of the grant under which it was saved. */
   readonly token: number
@@ -69,7 +75,7 @@ export function savedDocument(
   room: string,
   content: string,
   numbers: { readonly token: unknown; readonly savedAt: unknown; readonly revision: unknown },
-): SavedDocument {
+): StoredDocument {
   try {
     const [token = 0, savedAt = 0, revision = 0] = [numbers.token, numbers.savedAt, numbers.revision].map(
       Number,
@@ -165,9 +171,9 @@ export const inMemory = new WeakSet<DocumentStore>()
 export function memoryDocuments(options: { readonly clock?: Clock } = {}): DocumentStore {
   expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options
-  const fences = new Map<string, Grant>()
-  const documents = new Map<string, SavedDocument>()
-  const refusal = (room: string, grant: Grant | null, expected?: number): SaveRefusal | null => {
+  const fences = new Map<string, DocumentGrant>()
+  const documents = new Map<string, StoredDocument>()
+  const refusal = (room: string, grant: DocumentGrant | null, expected?: number): SaveRefusal | null => {
     const fence = fences.get(room)
     if (grant && (fence?.token !== grant.token || fence.holder !== grant.holder))
       return { fence: fence?.token ?? null }
@@ -179,12 +185,12 @@ export function memoryDocuments(options: { readonly clock?: Clock } = {}): Docum
   const sequences = new Map<string, { readonly token: number; readonly sequence: number }>()
   /** By room: when its content was removed. */
   const removals = new Map<string, number>()
-  const sequencedOf = (room: string, grant: Grant | null): Sequenced => {
+  const sequencedOf = (room: string, grant: DocumentGrant | null): Sequenced => {
     const stored = sequences.get(room)
     const highest = stored && stored.token === grant?.token ? stored.sequence : null
     return { highest, hasContent: documents.has(room) }
   }
-  const raise = (room: string, grant: Grant, sequence: number) => {
+  const raise = (room: string, grant: DocumentGrant, sequence: number) => {
     const { highest } = sequencedOf(room, grant)
     sequences.set(room, { token: grant.token, sequence: Math.max(highest ?? 0, sequence) })
   }

@@ -1,8 +1,10 @@
+export type { SpanAttributes, SpanLike, TracingApi } from '../base/tracing.ts'
 export type { EtcdClient } from '../clients/etcd.ts'
 export type { MysqlClient } from '../clients/mysql.ts'
 export type { NatsConnection } from '../clients/nats.ts'
 export type { PostgresClient } from '../clients/postgres.ts'
 export type { RedisClient } from '../clients/redis.ts'
+export type { Setting } from '../configuration/setting-kinds.ts'
 export {
   type GivenSettings,
   resolveSettings,
@@ -12,6 +14,7 @@ export {
   type SettingsSource,
   settingsOf,
 } from '../configuration/settings.ts'
+export type { AuditEntry, AuditPage, TelemetryEvent } from '../protocol/index.ts'
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
 export { type EtcdBusOptions, etcdBus } from './buses/etcd.ts'
@@ -33,13 +36,13 @@ export {
 } from './channels/index.ts'
 export { createLockServer, type LockServer, type LockServerOptions } from './create.ts'
 export {
+  type DocumentGrant,
   type DocumentStore,
-  type Grant,
   memoryDocuments,
   type Removal,
-  type SavedDocument,
   type SaveRefusal,
   type Saving,
+  type StoredDocument,
   UnreadableContent,
 } from './documents.ts'
 export {
@@ -49,7 +52,10 @@ export {
   etcdDocuments,
   etcdSecrets,
 } from './etcd.ts'
+export type { HostCheck } from './http/hosts.ts'
+export type { Sender, SenderOf } from './http/proxies.ts'
 export type { ClientOf } from './http/request-handler.ts'
+export type { HeaderOf } from './http/request-headers.ts'
 export {
   type Action,
   type Authorize,

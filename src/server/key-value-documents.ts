@@ -14,8 +14,8 @@ import { parseJson } from '../protocol/index.ts'
 import type { Running } from '../stores/local/calls.ts'
 import { encodeName } from '../stores/nats/names.ts'
 import {
+  type DocumentGrant,
   type DocumentStore,
-  type Grant,
   KEEP_FENCE_MS,
   lateRemoval,
   lateSave,
@@ -232,7 +232,7 @@ function readable({ unreadable: _, ...record }: RoomRecord): RoomRecord {
 
 function refusalOf(
   record: RoomRecord | null,
-  grant: Grant | null,
+  grant: DocumentGrant | null,
   expected: number | undefined,
 ): SaveRefusal | null {
   if (grant && (record?.fence !== grant.token || record.holder !== grant.holder))
@@ -244,7 +244,7 @@ function refusalOf(
 /** For a save that is refused, or was carried out before. `null`: it may be carried out. */
 function answerWithoutSaving(
   record: RoomRecord | null,
-  grant: Grant,
+  grant: DocumentGrant,
   expected: number | undefined,
   sequence: number | undefined,
 ): Saving | null {
@@ -258,7 +258,7 @@ function answerWithoutSaving(
   return refused && { saved: false, ...refused }
 }
 
-function sequencedOf(record: RoomRecord | null, grant: Grant | null): Sequenced {
+function sequencedOf(record: RoomRecord | null, grant: DocumentGrant | null): Sequenced {
   const { sequenced } = record ?? {}
   const isOfGrant = sequenced !== undefined && sequenced.token === grant?.token
   return { highest: isOfGrant ? sequenced.sequence : null, hasContent: record !== null && hasContent(record) }
@@ -266,7 +266,7 @@ function sequencedOf(record: RoomRecord | null, grant: Grant | null): Sequenced 
 
 function raised(
   record: RoomRecord,
-  grant: Grant | null,
+  grant: DocumentGrant | null,
   sequence: number | undefined,
 ): Pick<RoomRecord, 'sequenced'> {
   if (!grant || sequence === undefined) return {}

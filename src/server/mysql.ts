@@ -15,9 +15,9 @@ import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import {
   type Changed,
+  type DocumentGrant,
   type DocumentStore,
   FIRST_TIME_TOKEN,
-  type Grant,
   KEEP_FENCE_MS,
   removalOf,
   savedDocument,
@@ -66,7 +66,7 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
   /** Sets the content (`null`: none) if the fence and the revision are as expected. */
   async function set(
     room: string,
-    grant: Grant | null,
+    grant: DocumentGrant | null,
     content: string | null,
     expected: number | undefined,
     sequence?: number,

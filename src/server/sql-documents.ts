@@ -1,9 +1,9 @@
 import { expectOptions } from '../base/arguments.ts'
 import {
   type Changed,
+  type DocumentGrant,
   type DocumentStore,
   FIRST_TIME_TOKEN,
-  type Grant,
   KEEP_FENCE_MS,
   removalOf,
   savedDocument,
@@ -53,7 +53,7 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
   /** Sets the content (`null`: none) if the fence and the revision are as expected. */
   async function change(
     room: string,
-    grant: Grant | null,
+    grant: DocumentGrant | null,
     content: string | null,
     expected: number | undefined,
     sequence?: number,

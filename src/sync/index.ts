@@ -36,6 +36,6 @@ export {
   type ImportOptions,
   importCollection,
 } from './transfer.ts'
-export type { StandardSchema, SyncSchemas } from './validate.ts'
+export type { SchemaIssue, SchemaResult, StandardSchema, SyncSchemas } from './validate.ts'
 export type { SyncState } from './view.ts'
 export type { SyncWarning, SyncWarningCode } from './warnings.ts'

@@ -1,3 +1,4 @@
+export type { SpanAttributes, SpanLike, TracingApi } from '../base/tracing.ts'
 export { type CollectOptions, collect, flushOnExit } from './collect-node.ts'
 export { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
 export type { MonitorResult } from './monitor-node.ts'

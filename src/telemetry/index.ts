@@ -5,6 +5,7 @@ export {
   type CollectorOptions,
   createCollector,
   type ListenOptions,
+  type OnDropped,
   type Sink,
 } from './collector.ts'
 export {

@@ -3,23 +3,16 @@ import type { Sink } from './collector.ts'
 import { meaningOf, type RecordMeaning, warningKindOf } from './metrics.ts'
 import type { TelemetryRecord } from './record.ts'
 
-type Attributes = Record<string, string>
-
 /** The part of a `Meter` of `@opentelemetry/api` that is used. */
 export interface MeterLike {
   createCounter(
     name: string,
-    options: InstrumentOptions,
-  ): { add(value: number, attributes: Attributes): void }
+    options: { readonly description: string; readonly unit: string },
+  ): { add(value: number, attributes: Record<string, string>): void }
   createHistogram(
     name: string,
-    options: InstrumentOptions,
-  ): { record(value: number, attributes: Attributes): void }
-}
-
-interface InstrumentOptions {
-  readonly description: string
-  readonly unit: string
+    options: { readonly description: string; readonly unit: string },
+  ): { record(value: number, attributes: Record<string, string>): void }
 }
 
 /**
@@ -34,7 +27,7 @@ export function openTelemetrySink(meter: MeterLike): Sink {
   const counter = (name: string, description: string) => meter.createCounter(name, { description, unit: '1' })
   const seconds = (name: string, description: string) => {
     const histogram = meter.createHistogram(name, { description, unit: 's' })
-    return (ms: number | undefined, attributes: Attributes) => {
+    return (ms: number | undefined, attributes: Record<string, string>) => {
       if (ms !== undefined) histogram.record(ms / 1000, attributes)
     }
   }
@@ -48,25 +41,26 @@ export function openTelemetrySink(meter: MeterLike): Sink {
   const warnings = counter('autosave.lock.warning', 'Warnings, by kind')
   const readonlyChanges = counter('autosave.lock.readonly', 'Begins and ends of the read-only mode')
 
-  const update: Record<RecordMeaning, (record: TelemetryRecord, attributes: Attributes) => void> = {
-    granted(record, attributes) {
-      addAcquire('granted', record, attributes)
-      if (record.returned) update['readonly-returned'](record, attributes)
-    },
-    refused: (record, attributes) => addAcquire('refused', record, attributes),
-    renewed(record, attributes) {
-      heartbeats.add(1, { ...attributes, outcome: 'renewed' })
-      left(record.leftMs, attributes)
-    },
-    'renewal-failed': (_, attributes) => heartbeats.add(1, { ...attributes, outcome: 'missed' }),
-    released: (record, attributes) => released(record.releaseMs, attributes),
-    backoff: (record, attributes) => backoff(record.delayMs, attributes),
-    warning: (record, attributes) => warnings.add(1, { ...attributes, warning: warningKindOf(record) }),
-    'readonly-entered': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'entered' }),
-    // Saves have their own events and are only the whole of a share in the analysis.
-    saved() {},
-    'readonly-returned': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'returned' }),
-  }
+  const update: Record<RecordMeaning, (record: TelemetryRecord, attributes: Record<string, string>) => void> =
+    {
+      granted(record, attributes) {
+        addAcquire('granted', record, attributes)
+        if (record.returned) update['readonly-returned'](record, attributes)
+      },
+      refused: (record, attributes) => addAcquire('refused', record, attributes),
+      renewed(record, attributes) {
+        heartbeats.add(1, { ...attributes, outcome: 'renewed' })
+        left(record.leftMs, attributes)
+      },
+      'renewal-failed': (_, attributes) => heartbeats.add(1, { ...attributes, outcome: 'missed' }),
+      released: (record, attributes) => released(record.releaseMs, attributes),
+      backoff: (record, attributes) => backoff(record.delayMs, attributes),
+      warning: (record, attributes) => warnings.add(1, { ...attributes, warning: warningKindOf(record) }),
+      'readonly-entered': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'entered' }),
+      // Saves have their own events and are only the whole of a share in the analysis.
+      saved() {},
+      'readonly-returned': (_, attributes) => readonlyChanges.add(1, { ...attributes, change: 'returned' }),
+    }
 
   return {
     write(records) {
@@ -77,7 +71,7 @@ export function openTelemetrySink(meter: MeterLike): Sink {
     },
   }
 
-  function addAcquire(outcome: string, record: TelemetryRecord, attributes: Attributes): void {
+  function addAcquire(outcome: string, record: TelemetryRecord, attributes: Record<string, string>): void {
     acquires.add(1, { ...attributes, outcome, backend: record.backend ?? 'unknown' })
     attempts.add(record.attempts ?? 1, attributes)
     waited(record.waitedMs, attributes)

@@ -48,10 +48,15 @@ export const FIELDS = {
 } as const satisfies Record<string, FieldKind>
 
 type FieldKind = 'code' | 'name' | 'flag' | 'count' | 'duration'
-type KindTypes = { code: string; name: string; flag: boolean; count: number; duration: number }
 
 export type RecordFields = {
-  readonly [F in keyof typeof FIELDS]?: KindTypes[(typeof FIELDS)[F]]
+  readonly [F in keyof typeof FIELDS]?: {
+    code: string
+    name: string
+    flag: boolean
+    count: number
+    duration: number
+  }[(typeof FIELDS)[F]]
 }
 
 export interface TelemetryRecord extends RecordFields {

@@ -17,18 +17,15 @@ export interface Tracing {
    */
   leases(leases: Leases): Leases
   /** The same runs with a span for each: `holdfast.run`. The work runs in its context. */
-  once<T extends RunsOnce>(once: T): T
+  once<T extends { run(id: string, ...rest: never[]): Promise<{ readonly ran: boolean }> }>(once: T): T
   /** The same handler in a span that continues the trace of its request, such as a task handler of `holdfast/once`. */
-  handler<T extends RequestListener>(handler: T, name?: string): T
+  handler<T extends (request: Request, ...rest: never[]) => Response | Promise<Response>>(
+    handler: T,
+    name?: string,
+  ): T
   /** The headers that continue the current trace, for `httpStore(url, { headers: tracing.headers })`. */
   headers(): Record<string, string>
 }
-
-interface RunsOnce {
-  run(id: string, ...rest: never[]): Promise<{ readonly ran: boolean }>
-}
-
-type RequestListener = (request: Request, ...rest: never[]) => Response | Promise<Response>
 
 const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
 
@@ -72,7 +69,7 @@ export function openTelemetryTracing(api: TracingApi, { names = true }: TracingO
   }
 }
 
-function aroundRun<T extends RunsOnce>(
+function aroundRun<T extends Parameters<Tracing['once']>[0]>(
   once: T,
   around: (id: string, run: () => ReturnType<T['run']>) => unknown,
 ): T {

@@ -9,5 +9,5 @@ export {
 } from './fake-browser/index.ts'
 export { FakeClock } from './fake-clock.ts'
 export { mutateStore, type StoreMistake, storeMistakes } from './mutants/index.ts'
-export type { TestRunner } from './runner.ts'
+export type { RunCase, TestRunner } from './runner.ts'
 export { skewDate } from './skew-date.ts'

@@ -7,7 +7,8 @@ export interface TestRunner {
   it: RunCase & { readonly skip?: RunCase }
 }
 
-type RunCase = (name: string, body: () => Promise<void>, timeout?: number) => unknown
+/** Registers one test. */
+export type RunCase = (name: string, body: () => Promise<void>, timeout?: number) => unknown
 
 /** The given one, or the global functions of most runners. */
 export function runnerOf(caller: string, runner = globalThis as unknown as TestRunner): TestRunner {

@@ -16,11 +16,11 @@ import type { JsonValue } from '../../src/base/records.ts'
 import type { AuditEntry } from '../../src/protocol/index.ts'
 import {
   type AuditLog,
+  type DocumentGrant,
   type DocumentStore,
   etcdAudit,
   etcdDocuments,
   etcdSecrets,
-  type Grant,
   memoryAudit,
   memoryDocuments,
   mysqlAudit,
@@ -130,7 +130,12 @@ const STEPS = fc.array(
 async function answersOf(
   store: DocumentStore,
   room: string,
-  steps: readonly { what: string; grant?: Grant | null; revision?: string; sequence?: number | undefined }[],
+  steps: readonly {
+    what: string
+    grant?: DocumentGrant | null
+    revision?: string
+    sequence?: number | undefined
+  }[],
 ): Promise<unknown> {
   const revisions: number[] = []
   const answers: unknown[] = []

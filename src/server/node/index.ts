@@ -7,6 +7,7 @@ export { type AttachedSockets, attachSockets, type SocketsOptions } from './sock
 export {
   createPrivateFile,
   openSqlite,
+  type SqliteFilePart,
   type SqliteParts,
   type SqliteServerOptions,
   sqliteAudit,

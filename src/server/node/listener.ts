@@ -20,8 +20,6 @@ import { errorFields, type Log } from '../log.ts'
 import { errorResponse, refuseConnection, refuseResponse } from './refusals.ts'
 import { followCertificate, readCertificate } from './tls.ts'
 
-type Fetch = LockServer['fetch']
-
 /**
  * The port of a server:
  *
@@ -36,7 +34,7 @@ export class Listener {
   readonly #isSecure: boolean
   #unfollow = () => {}
   readonly #pending = new PendingResponses()
-  #fetch: Fetch = answerStarting
+  #fetch: LockServer['fetch'] = answerStarting
   #isDraining = false
 
   constructor(settings: Settings, log: Log) {
@@ -101,7 +99,7 @@ export class Listener {
       )
   }
 
-  serve(fetch: Fetch): void {
+  serve(fetch: LockServer['fetch']): void {
     this.#fetch = fetch
   }
 

@@ -24,8 +24,8 @@ import { type SqlAuditOptions, sqlAudit } from '../sql-audit.ts'
 import { type SqlDocumentsOptions, sqlDocuments } from '../sql-documents.ts'
 import { type SqlSecretsOptions, sqlSecrets } from '../sql-secrets.ts'
 
-/** Contents or an audit trail in SQLite. */
-interface OfFile {
+/** What a part on a SQLite file has, too. */
+export interface SqliteFilePart {
   /** Closes the file that was opened by its path. A connection of yours stays open. */
   close(): void
 }
@@ -39,7 +39,7 @@ interface OfFile {
 export function sqliteDocuments(
   database: DatabaseSync | string,
   options: SqlDocumentsOptions = {},
-): DocumentStore & OfFile {
+): DocumentStore & SqliteFilePart {
   return onFile(database, (opened) => sqlDocuments(sqliteDialect(opened), options))
 }
 
@@ -47,7 +47,7 @@ export function sqliteDocuments(
 export function sqliteAudit(
   database: DatabaseSync | string,
   options: SqlAuditOptions = {},
-): AuditLog & OfFile {
+): AuditLog & SqliteFilePart {
   return onFile(database, (opened) => sqlAudit(sqliteDialect(opened), options))
 }
 
@@ -55,7 +55,7 @@ export function sqliteAudit(
 export function sqliteSecrets(
   database: DatabaseSync | string,
   options: SqlSecretsOptions = {},
-): SecretStore & OfFile {
+): SecretStore & SqliteFilePart {
   return onFile(database, (opened) => sqlSecrets(sqliteDialect(opened), options))
 }
 
@@ -91,7 +91,7 @@ export function sqliteParts(path: string, options: SqliteServerOptions = {}): Sq
 function onFile<Part extends object>(
   database: DatabaseSync | string,
   create: (opened: DatabaseSync) => Part,
-): Part & OfFile {
+): Part & SqliteFilePart {
   if (typeof database !== 'string') return { ...create(database), close() {} }
   if (database === '' || database.includes('://'))
     refuseClient('database', 'a path, or a DatabaseSync of node:sqlite', database)

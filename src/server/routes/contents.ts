@@ -10,7 +10,7 @@ import {
   staleSave,
   success,
 } from '../../protocol/index.ts'
-import { type SavedDocument, type SaveRefusal, UnreadableContent } from '../documents.ts'
+import { type SaveRefusal, type StoredDocument, UnreadableContent } from '../documents.ts'
 import { type Condition, conditionOf, etagOf, isKnown } from '../http/conditions.ts'
 import { HttpError } from '../http/http-error.ts'
 import { integer } from '../http/query.ts'
@@ -118,7 +118,7 @@ export function contentRoutes(service: Service): Route[] {
 }
 
 /** Content that cannot be read is not an outage: it stays so until somebody saves. */
-async function readSaved({ documents, onError }: Service, room: string): Promise<SavedDocument | null> {
+async function readSaved({ documents, onError }: Service, room: string): Promise<StoredDocument | null> {
   try {
     return await documents.read(room)
   } catch (error) {

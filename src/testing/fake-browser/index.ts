@@ -12,7 +12,7 @@ import type { ChromeApi, ChromeChange, RequestsLocks } from '../../sync/index.ts
 import { createApi, EXTENSION_ORIGIN, type OpenContext } from './api.ts'
 import { type Connection, type ContextKind, connect } from './context.ts'
 import { createLocks, type FakeLocks } from './locks.ts'
-import { type Deliveries, deliver } from './messages.ts'
+import { deliver } from './messages.ts'
 import { createStorageArea, localQuota, type StorageAreaOptions, syncQuota } from './storage.ts'
 
 export interface FakeBrowserOptions {
@@ -29,12 +29,12 @@ export interface FakeBrowserOptions {
   /** The size of `storage.local`. Default 10 MiB. */
   readonly quotaBytes?: number
   /** How many times a message arrives at each receiver. Default: once. */
-  readonly deliveries?: Deliveries
+  readonly deliveries?: (() => number) | undefined
 }
 
 /** A page, worker or content script of the extension. */
 export interface FakeContext {
-  readonly kind: ContextKind
+  readonly kind: 'page' | 'worker' | 'content'
   readonly href: string
   readonly api: ChromeApi
   /** `navigator.locks`: of the extension, or in a content script of the host page. */

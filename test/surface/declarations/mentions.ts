@@ -5,6 +5,8 @@ export interface PublicName {
   readonly name: string
   /** Its file and its own name: the same declaration has the same id in every entry. */
   readonly id: string
+  /** An interface, another type or a class. Otherwise it is only a value. */
+  readonly isType: boolean
   /** The ids of the mentioned types, each with the name under which the declaration mentions it. */
   readonly mentions: ReadonlyMap<string, string>
 }
@@ -14,7 +16,9 @@ export function publicNames(path: string): PublicName[] {
   const file = declarationFile(path)
   return file.names.flatMap((name) => {
     const found = file.exported(name)
-    return found ? [{ name, id: idOf(name, found), mentions: mentionsIn(found) }] : []
+    if (!found) return []
+    const isType = /^(TS(Interface|TypeAlias)|Class)Declaration$/.test(found.node.type)
+    return [{ name, id: idOf(name, found), isType, mentions: mentionsIn(found) }]
   })
 }
 
@@ -43,8 +47,6 @@ function mentionedBy(node: Readonly<Record<string, unknown>>): string | undefine
   switch (node['type']) {
     case 'TSTypeReference':
       return nameIn(node['typeName'])
-    case 'TSTypeQuery':
-      return nameIn(node['exprName'])
     case 'TSInterfaceHeritage':
     case 'TSClassImplements':
       return nameIn(node['expression'])
