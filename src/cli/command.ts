@@ -25,6 +25,8 @@ export interface Command {
   readonly positionalCount: readonly [min: number, max: number]
   /** The words after `--` are a command to run. */
   readonly runsCommand?: boolean
+  /** The first argument is a resource. The shell offers the names that are held now. */
+  readonly takesResource?: boolean
   readonly examples: readonly (readonly [line: string, text: string])[]
   /** Resolves with the exit code. */
   run(invocation: Invocation): Promise<number>

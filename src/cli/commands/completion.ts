@@ -8,10 +8,8 @@ interface CompletedCommand {
   readonly name: string
   readonly summary: string
   readonly options: Options
+  readonly takesResource: boolean
 }
-
-/** Their first argument is a resource. The shell offers the names that are held now. */
-const RESOURCE_COMMANDS: readonly string[] = ['inspect', 'release', 'run']
 
 /** The script for each shell. After `--`, the shell completes the user's command as it does elsewhere. */
 const SHELLS: Readonly<Record<string, (commands: readonly CompletedCommand[]) => string>> = {
@@ -54,8 +52,12 @@ _holdfast() {
     COMPREPLY=($(compgen -W '${names(commands)} --help --version' -- "$current")); return
   fi
   case \${COMP_WORDS[1]}:$current in
-    ${RESOURCE_COMMANDS.map((name) => `${name}:-*`).join(' | ')}) ;;
-    ${RESOURCE_COMMANDS.map((name) => `${name}:*`).join(' | ')}) _holdfast_resources; return ;;
+    ${namesWithResource(commands)
+      .map((name) => `${name}:-*`)
+      .join(' | ')}) ;;
+    ${namesWithResource(commands)
+      .map((name) => `${name}:*`)
+      .join(' | ')}) _holdfast_resources; return ;;
   esac
   case \${COMP_WORDS[1]} in
 ${commands.map(({ name, options }) => `    ${name}) COMPREPLY=($(compgen -W '${flags(options)}' -- "$current")) ;;`).join('\n')}
@@ -84,7 +86,7 @@ ${commands.map(({ name, summary }) => `    ${quote(`${name}:${summary}`)}`).join
     _describe command commands; return
   fi
   case \${words[2]} in
-${commands.map(({ name, options }) => `    ${name}) _arguments -S ${zshFlags(options)} '*: :${RESOURCE_COMMANDS.includes(name) ? '_holdfast_resources' : '_default'}' ;;`).join('\n')}
+${commands.map(({ name, options, takesResource }) => `    ${name}) _arguments -S ${zshFlags(options)} '*: :${takesResource ? '_holdfast_resources' : '_default'}' ;;`).join('\n')}
   esac
 }
 compdef _holdfast holdfast
@@ -101,7 +103,7 @@ compdef _holdfast holdfast
             `complete -c holdfast -n '__fish_seen_subcommand_from ${name}' -l ${flag}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quote(help)}`,
         ),
       ]),
-      `complete -c holdfast -n '__fish_seen_subcommand_from ${RESOURCE_COMMANDS.join(' ')}; and not contains -- -- (commandline -opc)' -a '(__holdfast_resources)'`,
+      `complete -c holdfast -n '__fish_seen_subcommand_from ${namesWithResource(commands).join(' ')}; and not contains -- -- (commandline -opc)' -a '(__holdfast_resources)'`,
       `complete -c holdfast -n '__fish_seen_subcommand_from run; and contains -- -- (commandline -opc)' -F`,
       '',
     ].join('\n'),
@@ -141,11 +143,10 @@ export const completion: Command = {
         `unknown shell ${showRedacted(shell)}; expected one of ${Object.keys(SHELLS).join(', ')}`,
       )
     const commands = await Promise.all(
-      Object.entries(CATALOG).map(async ([name, { summary, load }]) => ({
-        name,
-        summary,
-        options: { ...(await load()).options, ...GENERAL_OPTIONS },
-      })),
+      Object.entries(CATALOG).map(async ([name, { summary, load }]) => {
+        const { options, takesResource = false } = await load()
+        return { name, summary, options: { ...options, ...GENERAL_OPTIONS }, takesResource }
+      }),
     )
     terminal.write(script(commands))
     return EXIT.ok
@@ -154,6 +155,10 @@ export const completion: Command = {
 
 function names(commands: readonly CompletedCommand[]): string {
   return commands.map(({ name }) => name).join(' ')
+}
+
+function namesWithResource(commands: readonly CompletedCommand[]): string[] {
+  return commands.filter(({ takesResource }) => takesResource).map(({ name }) => name)
 }
 
 function flags(options: Options): string {

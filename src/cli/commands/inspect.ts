@@ -16,6 +16,7 @@ export const inspect: Command = {
 A resource that only its last lease keeps, by --at-least or --lock-delay, has the state kept.
 Exits with ${EXIT.no} when nobody holds it and nothing keeps it.`,
   positionalCount: [1, 1],
+  takesResource: true,
   options: STORE_OPTIONS,
   examples: [
     ['holdfast inspect backup', 'who holds it'],

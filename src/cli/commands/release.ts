@@ -17,6 +17,7 @@ other holders aborts, and a resource that checks tokens refuses theirs. On a ter
 A lease that has ended and only keeps the resource is ended too.
 Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
   positionalCount: [1, 1],
+  takesResource: true,
   options: {
     force: flag('required, because only the holder may release without force'),
     yes: flag('do not ask for confirmation', 'y'),

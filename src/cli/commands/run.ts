@@ -21,6 +21,7 @@ command's. In its environment: HOLDFAST_TOKEN, HOLDFAST_RESOURCE, HOLDFAST_LEASE
 renewed, the command and its process group are dead before the lease ends: SIGTERM, then SIGKILL.
 Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when it was lost.`,
   positionalCount: [1, 1],
+  takesResource: true,
   runsCommand: true,
   options: RUN_OPTIONS,
   examples: [
