@@ -77,11 +77,11 @@ export function isMysqlPool(client: unknown): client is MysqlPromisePool {
 }
 
 /** The client with promises instead of callbacks. */
-export function promisedClient(client: MysqlClient): MysqlPromiseClient {
+export function promisedClient(client: MysqlClient, option = 'client'): MysqlPromiseClient {
   // Its nodes are several servers, which know nothing of each other's leases.
   if (hasMethods(client, 'getConnection', 'of') || '_cluster' in Object(client))
     refuseClient(
-      'client',
+      option,
       'a Pool or a connection of mysql2, because a PoolCluster has several servers',
       client,
     )
@@ -89,7 +89,7 @@ export function promisedClient(client: MysqlClient): MysqlPromiseClient {
     ? (client as MysqlCallbackClient).promise()
     : (client as MysqlPromiseClient)
   if (isMysqlPool(promised) || hasMethods(promised, 'query', 'execute')) return promised
-  refuseClient('client', 'a Pool or a connection of mysql2', client)
+  refuseClient(option, 'a Pool or a connection of mysql2', client)
 }
 
 /** A text as a binary literal: no mode of the server and no character set can change what it means. */

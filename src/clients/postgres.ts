@@ -27,7 +27,7 @@ export interface PgQueryClient {
 
 /** The `sql` of `postgres`, or of one of its transactions. */
 export interface PostgresJsQueryClient {
-  unsafe(text: string, values: (string | number)[]): PromiseLike<readonly unknown[]>
+  unsafe(text: string, values: (string | number | null)[]): PromiseLike<readonly unknown[]>
 }
 
 export type SqlValue = string | number | boolean | null
@@ -84,7 +84,7 @@ export function postgresDatabase(client: unknown, option = 'client'): PostgresDa
 export function postgresStatements(
   client: unknown,
   option = 'client',
-): (text: string, values: readonly (string | number)[]) => Promise<readonly unknown[]> {
+): (text: string, values: readonly (string | number | null)[]) => Promise<readonly unknown[]> {
   const hasUnsafe = hasMethods(client, 'unsafe')
   if (!hasUnsafe && !hasMethods(client, 'query')) refuseClient(option, EXPECTED, client)
   return async (text, values) => {

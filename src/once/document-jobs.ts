@@ -1,15 +1,24 @@
 import { expectFunction, expectText, expectWhole } from '../base/arguments.ts'
 import type { JsonValue } from '../base/records.ts'
-import { expectFinish, expectId, expectRefresh, expectRequest, notFound } from './job-arguments.ts'
-import type { Job, JobAnswer, JobStore, Outcome } from './job-store.ts'
+import {
+  expectFinish,
+  expectHolder,
+  expectId,
+  expectRefresh,
+  expectRequest,
+  notFound,
+} from './job-arguments.ts'
+import type { Job, JobAnswer, JobHolder, JobStore, Outcome } from './job-store.ts'
 import type { JobFields, Statuses } from './naming.ts'
 import {
   type Change,
   type Decision,
   decideAcquire,
+  decideComplete,
   decideFinish,
   decideRefresh,
   decideRelease,
+  isFinishedBy,
   type LockedJob,
   type LockRequest,
 } from './rules.ts'
@@ -34,6 +43,12 @@ export interface JobDocuments {
   read(id: string): Promise<JobDocument | null>
   /** Writes the fields that `decide` returns. The transaction may run again, so `decide` has no side effects. */
   transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T>
+  /** As `transact`, but in the caller's own transaction, whose errors are passed on unchanged. */
+  complete?(
+    tx: object,
+    id: string,
+    decide: (document: JobDocument | null) => DocumentDecision<boolean>,
+  ): boolean | Promise<boolean>
   watch?(id: string, on: () => void): () => void
   explain?: JobStore['explain']
   /** Called before the first request that needs `KEPT_FIELDS`, and before each that follows a failure. */
@@ -52,7 +67,7 @@ export interface DocumentDecision<T> {
 
 /** Jobs on any backend of documents, by the rules. */
 export function documentJobs(documents: JobDocuments, names: JobFields, statuses: Statuses): JobStore {
-  const { kind, watch, sweep } = documents
+  const { kind, watch, sweep, complete } = documents
   const newJob = { [names.status]: statuses.pending, [names.attempts]: 0 }
   let keptFields: Promise<void> | undefined
   return {
@@ -82,6 +97,22 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
       if (keepMs !== undefined) await prepareKept()
       return decided(id, (job, now) => decideFinish(job, holder, outcome, now, keepMs))
     },
+    ...(complete && {
+      complete(tx: object, id: string, holder: JobHolder, outcome: Outcome, keepMs?: number) {
+        expectFinish(id, holder, outcome, keepMs)
+        return complete(tx, id, (document) => {
+          if (!document) return { answer: false }
+          return inFields(decideComplete(lockOf(document), holder, outcome, document.now, keepMs))
+        })
+      },
+      async completed(id: string, holder: JobHolder) {
+        expectHolder(id, holder)
+        // Not a plain read, which could be part of an open transaction of the application.
+        return documents.transact(id, (document) => ({
+          answer: document !== null && isFinishedBy(lockOf(document), holder),
+        }))
+      },
+    }),
     async release(id, owner) {
       expectId(id)
       expectText('owner', owner)
@@ -132,9 +163,12 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
   function decided<T>(id: string, decide: (job: LockedJob, now: number) => Decision<T>): Promise<T> {
     return documents.transact(id, (document) => {
       if (!document) throw notFound(id)
-      const { answer, change } = decide(lockOf(document), document.now)
-      return { answer, ...(change && { fields: fieldsOf(change) }) }
+      return inFields(decide(lockOf(document), document.now))
     })
+  }
+
+  function inFields<T>({ answer, change }: Decision<T>): DocumentDecision<T> {
+    return { answer, ...(change && { fields: fieldsOf(change) }) }
   }
 
   function lockOf(document: JobDocument): LockedJob {

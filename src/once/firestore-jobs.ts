@@ -8,6 +8,7 @@ import {
   type DocumentSnapshot,
   type FirestoreClient,
   FirestoreConnection,
+  type Precondition,
   type Timestamp,
   type Transaction,
 } from '../clients/firestore.ts'
@@ -71,6 +72,19 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
           limit,
         ),
       ),
+    async complete(tx, id, decide) {
+      // A batch of writes has no `get`, and a document no `getAll`.
+      if (!hasMethods(tx, 'get', 'getAll', 'update'))
+        refuseClient('tx', 'the transaction that runTransaction of Firestore passes to its function', tx)
+      // Not read by the transaction, which must not read after its first write.
+      const snapshot = await explained(id, () => documentOf(id).get())
+      const { answer, fields: changed } = decide(jobDocument(snapshot))
+      if (changed) {
+        expectSize(id, changed)
+        ;(tx as unknown as Transaction).update(documentOf(id), changed, unchangedSince(snapshot))
+      }
+      return answer
+    },
     sweep: (limit) =>
       explained(undefined, async () => {
         const stored = firestore.collection(collection)
@@ -105,20 +119,9 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
    * A transaction that only writes takes no lock, so its condition is that the document is as it was read. With locks,
    * twenty workers on one job would block each other for seconds, and one that dies would block the others for longer.
    */
-  async function update(
-    id: string,
-    fields: DocumentFields,
-    { updateTime }: DocumentSnapshot,
-  ): Promise<boolean> {
-    if (isLonger(JSON.stringify(fields), MAX_JSON_BYTES))
-      throw new LeaseError(
-        'store-failed',
-        'Firestore: expected a result that fits into a document of 1 MiB',
-        {
-          resource: id,
-        },
-      )
-    const condition = updateTime && { lastUpdateTime: updateTime }
+  async function update(id: string, fields: DocumentFields, snapshot: DocumentSnapshot): Promise<boolean> {
+    expectSize(id, fields)
+    const condition = unchangedSince(snapshot)
     const body = async (transaction: Transaction) => transaction.update(documentOf(id), fields, condition)
     try {
       await firestore.runTransaction(body, { maxAttempts: 1 })
@@ -129,9 +132,9 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     }
   }
 
-  async function deleteUnlessChanged({ id, updateTime }: DocumentSnapshot): Promise<boolean> {
+  async function deleteUnlessChanged(snapshot: DocumentSnapshot): Promise<boolean> {
     try {
-      await documentOf(id).delete(updateTime && { lastUpdateTime: updateTime })
+      await documentOf(snapshot.id).delete(unchangedSince(snapshot))
       return true
     } catch (error) {
       if (!isConflict(error)) throw error
@@ -154,6 +157,16 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
       })
     return firestore.collection(collection).doc(id)
   }
+}
+
+function expectSize(id: string, fields: DocumentFields): void {
+  if (!isLonger(JSON.stringify(fields), MAX_JSON_BYTES)) return
+  const message = 'Firestore: expected a result that fits into a document of 1 MiB'
+  throw new LeaseError('store-failed', message, { resource: id })
+}
+
+function unchangedSince({ updateTime }: DocumentSnapshot): Precondition | undefined {
+  return updateTime && { lastUpdateTime: updateTime }
 }
 
 function jobDocument(snapshot: DocumentSnapshot): JobDocument | null {

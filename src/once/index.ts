@@ -24,7 +24,7 @@ export type {
   Outcome,
   SkipReason,
 } from './job-store.ts'
-export { type MemoryJobsOptions, memoryJobs } from './memory-jobs.ts'
+export { type MemoryJobs, type MemoryJobsOptions, type MemoryTransaction, memoryJobs } from './memory-jobs.ts'
 export { type MysqlJobsOptions, mysqlJobs } from './mysql-jobs.ts'
 export type { JobFieldNames, JobFields, JobStatuses } from './naming.ts'
 export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'

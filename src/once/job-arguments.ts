@@ -1,5 +1,12 @@
 /** Checks of the arguments that every job store takes. */
-import { expectObject, expectOptions, expectText, expectWhole, refuse } from '../base/arguments.ts'
+import {
+  expectObject,
+  expectOptions,
+  expectText,
+  expectWhole,
+  refuse,
+  refuseClient,
+} from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { checkName } from '../base/resource-name.ts'
 import type { AcquireOptions, JobHolder, Outcome } from './job-store.ts'
@@ -44,17 +51,26 @@ export function expectAttempts(maxAttempts: unknown): void {
   if (maxAttempts !== undefined) expectWhole('maxAttempts', maxAttempts, 1, MAX_ATTEMPTS)
 }
 
-export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome, keepMs?: number): void {
+export function expectHolder(id: unknown, holder: JobHolder): void {
   expectId(id)
   expectObject('holder', holder)
   expectText('holder.owner', holder.owner)
   expectWhole('holder.token', holder.token, 0)
+}
+
+export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome, keepMs?: number): void {
+  expectHolder(id, holder)
   expectObject('outcome', outcome)
   if (keepMs !== undefined) expectKeep('keepMs', keepMs)
 }
 
 function expectKeep(option: string, keepMs: unknown): void {
   if (typeof keepMs !== 'number' || !(keepMs > 0)) refuse(option, 'milliseconds above 0', keepMs)
+}
+
+/** An outcome that no transaction binds to the effect would protect nothing. */
+export function refuseOutside(tx: unknown): never {
+  refuseClient('tx', 'a connection with an open transaction, which also has the effect of the work', tx)
 }
 
 export function notFound(id: string): LeaseError {

@@ -9,8 +9,16 @@ export interface JobLock {
   readonly grant: JobGrant | undefined
   readonly refusal: JobRefusal | undefined
   /** Writes the outcome, which also ends the lock. Resolves with whether it is written. */
-  finish(lease: Pick<Lease, 'id' | 'token'>, outcome: Outcome): Promise<boolean>
+  finish(lease: LeaseIds, outcome: Outcome): Promise<boolean>
+  /** The same in a transaction of the application. Says whether it is written. */
+  complete(tx: object, lease: LeaseIds, outcome: Outcome): boolean | Promise<boolean>
+  /** Resolves with whether an outcome that `complete` wrote is committed. */
+  completed(lease: LeaseIds): Promise<boolean>
+  /** Ends the lock. Resolves with whether it was still in the record of the job. */
+  release(lease: LeaseIds): Promise<boolean>
 }
+
+type LeaseIds = Pick<Lease, 'id' | 'token'>
 
 export interface JobLockOptions extends AcquireOptions {
   readonly worker: string | undefined
@@ -24,7 +32,8 @@ export function jobLock(
   let grant: JobGrant | undefined
   let refusal: JobRefusal | undefined
   let finishing = false
-  let finished = false
+  /** The lock is no longer in the record of the job. */
+  let ended = false
   /** The owner in the record of the job. */
   const ownerOf = (leaseId: string) => (worker === undefined ? leaseId : `${worker}/${leaseId}`)
 
@@ -49,7 +58,7 @@ export function jobLock(
     },
     async release(ask) {
       const id = 'id' in ask ? ask.id : ''
-      const released = finished || (await jobs.release(jobId, ownerOf(id)))
+      const released = ended || (await jobs.release(jobId, ownerOf(id)))
       return { ended: released && grant ? record(id, grant, 'released') : null, holders: [] }
     },
     explain: (error) => jobs.explain?.(error) ?? error,
@@ -65,8 +74,27 @@ export function jobLock(
     },
     async finish({ id, token }, outcome) {
       finishing = true
-      finished = await jobs.finish(jobId, { owner: ownerOf(id), token }, outcome, create?.keepMs)
-      return finished
+      ended = await jobs.finish(jobId, { owner: ownerOf(id), token }, outcome, create?.keepMs)
+      return ended
+    },
+    complete(tx, { id, token }, outcome) {
+      if (!jobs.complete)
+        throw new LeaseError(
+          'invalid-argument',
+          `complete: the job store ${jobs.kind} cannot take part in a transaction: return the result instead, or use the job store of the database that has the effect (postgresJobs, mysqlJobs, sqliteJobs, firestoreJobs)`,
+          { resource: jobId },
+        )
+      finishing = true
+      return jobs.complete(tx, jobId, { owner: ownerOf(id), token }, outcome, create?.keepMs)
+    },
+    async completed({ id, token }) {
+      ended = (await jobs.completed?.(jobId, { owner: ownerOf(id), token })) ?? false
+      return ended
+    },
+    async release({ id }) {
+      const released = await jobs.release(jobId, ownerOf(id))
+      ended ||= released
+      return released
     },
   }
 

@@ -35,6 +35,23 @@ export interface JobStore {
    */
   finish(id: string, holder: JobHolder, outcome: Outcome, keepMs?: number): Promise<boolean>
 
+  /**
+   * As `finish`, but in the caller's own transaction `tx`: the outcome is stored when that is committed. It is written
+   * only for the live holder with this token, and only if the job is not finished. Says whether it is written, at once
+   * if the transactions of the backend are synchronous. Throws `invalid-argument` if `tx` has no open transaction.
+   * Errors of its client are passed on unchanged. Absent: this backend cannot do it.
+   */
+  complete?(
+    tx: object,
+    id: string,
+    holder: JobHolder,
+    outcome: Outcome,
+    keepMs?: number,
+  ): boolean | Promise<boolean>
+
+  /** Whether an outcome that this holder wrote is stored and committed. Absent if `complete` is. */
+  completed?(id: string, holder: JobHolder): Promise<boolean>
+
   /** Ends the lock of `owner`, so that others can run the job. Resolves with whether there was such a lock. */
   release(id: string, owner: string): Promise<boolean>
 

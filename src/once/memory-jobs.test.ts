@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { Transactions } from '../../test/once/describe-completion.ts'
 import { describeJobStore } from '../../test/once/describe-job-store.ts'
 import { FakeClock } from '../testing/index.ts'
 import { memoryJobs } from './memory-jobs.ts'
@@ -6,12 +7,17 @@ import { memoryJobs } from './memory-jobs.ts'
 describeJobStore('memory', {
   ttl: 1000,
   typedTime: true,
+  completes: true,
   create: async () => {
     const clock = new FakeClock()
     const jobs = memoryJobs({ clock })
     return {
       jobs,
       peer: jobs,
+      transactions: {
+        run: (work) => jobs.transaction(work),
+        outside: [{ onCommit() {} }],
+      } satisfies Transactions,
       clock,
       // Nobody else can change the memory of the store, so another holder of the lock makes the status final.
       set: async (id: string) => {

@@ -4,15 +4,18 @@ import { MAX_NAME_BYTES } from '../base/resource-name.ts'
 import { followConnection } from '../clients/connection.ts'
 import {
   bytes,
+  isMysqlPool,
   MYSQL_CLOCK,
   type MysqlClient,
   type MysqlRow,
   mysqlDatabase,
   mysqlName,
   mysqlText,
+  promisedClient,
 } from '../clients/mysql.ts'
 import { isDeadlock, isMissing, mysqlError } from '../clients/mysql-errors.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
+import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import {
   COLUMNS,
@@ -27,6 +30,9 @@ import {
 } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
 import { formatTime, parseJson, parseTime } from './stored-values.ts'
+
+/** The time as it is stored in the columns of times. Milliseconds, rounded down: stored times are rounded up. */
+const MYSQL_ISO_CLOCK = `concat(left(date_format(utc_timestamp(6), '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z')`
 
 type Field = keyof JobFields
 const ALL_FIELDS = Object.keys(DOCUMENT_FIELDS) as Field[]
@@ -98,6 +104,19 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
           server.limit,
         ),
       ),
+    async complete(tx, id, decide) {
+      const connection = promisedClient(tx as MysqlClient, 'tx')
+      if (isMysqlPool(connection)) refuseOutside(tx)
+      const transaction = mysqlDatabase(connection)
+      // No limit: the row may be locked for a moment.
+      transaction.limit.ms = 0
+      // A locking read sees the newest row. Another would see the row as it was when the transaction began.
+      const [[row] = []] = await transaction.query(`${select} where id = ${textOf(id)} for update`)
+      if (!(await transaction.change('do 0')).inTransaction) refuseOutside(tx)
+      const { answer, fields } = decide(documentOf(row))
+      if (!fields) return answer
+      return write(id, fields, row, transaction, `and ${column('lockExpiresAt')} > ${MYSQL_ISO_CLOCK}`)
+    },
     addKeptFields: () =>
       run(undefined, async () => {
         const missing = await missingOf(KEPT_FIELDS)
@@ -175,16 +194,22 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
     return row
   }
 
-  async function write(id: string, fields: DocumentFields, row: MysqlRow | undefined): Promise<boolean> {
+  async function write(
+    id: string,
+    fields: DocumentFields,
+    row: MysqlRow | undefined,
+    connection = server,
+    condition = '',
+  ): Promise<boolean> {
     const changes = Object.entries(fields).map((entry) => `${column(entry[0])} = ${literalOf(entry)}`)
     const { version: seen } = row ?? {}
-    const unchanged = `id = ${textOf(id)} and ${version} = ${bytes(mysqlText(seen))}`
+    const unchanged = `id = ${textOf(id)} and ${version} = ${bytes(mysqlText(seen))} ${condition}`
     try {
       const text = `update ${tableName} set ${changes.join(', ')} where ${unchanged}`
-      return (await server.change(text)).affectedRows > 0
+      return (await connection.change(text)).affectedRows > 0
     } catch (error) {
       // The server has undone it in favour of another transaction.
-      if (!isDeadlock(error)) throw error
+      if (connection !== server || !isDeadlock(error)) throw error
       return false
     }
   }

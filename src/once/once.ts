@@ -187,6 +187,10 @@ function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T
     acquire: (...args) => follow(jobs.acquire(...args)),
     refresh: (...args) => follow(jobs.refresh(...args)),
     finish: (...args) => follow(jobs.finish(...args)),
+    ...(jobs.complete && { complete: (...args) => (jobs as Required<JobStore>).complete(...args) }),
+    ...(jobs.completed && {
+      completed: (...args) => follow((jobs as Required<JobStore>).completed(...args)),
+    }),
     release: (...args) => follow(jobs.release(...args)),
     read: (...args) => follow(jobs.read(...args)),
     ...(jobs.sweep && { sweep: (...args) => follow((jobs as Required<JobStore>).sweep(...args)) }),

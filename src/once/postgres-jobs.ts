@@ -1,11 +1,14 @@
 import { expectBoolean, expectOptions, expectText } from '../base/arguments.ts'
+import { messageOf } from '../base/errors.ts'
 import { followConnection } from '../clients/connection.ts'
-import { type PostgresClient, postgresDatabase } from '../clients/postgres.ts'
+import { type PostgresClient, postgresDatabase, postgresStatements } from '../clients/postgres.ts'
 import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
+import { isOutsideTransaction, isPostgresPool, knowsTransaction } from '../clients/postgres-transaction.ts'
 import { identifier } from '../clients/sql-text.ts'
+import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import { COLUMNS, fieldsOf, type JobFieldNames, type JobStatuses, KEPT_FIELDS, statusesOf } from './naming.ts'
-import { jobQueries } from './postgres-queries.ts'
+import { jobQueries, LOCK_LOST } from './postgres-queries.ts'
 import { type Operation, requestJobs } from './request-jobs.ts'
 
 export interface PostgresJobsOptions {
@@ -71,7 +74,26 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
         throw explain(postgresError(error, id))
       }
     },
+    async askIn(tx, operation, id, values) {
+      await expectTransaction(tx)
+      try {
+        const [row] = await postgresStatements(tx, 'tx')(queries[operation], [id, ...values])
+        return Object(row)
+      } catch (error) {
+        if (messageOf(error).includes(LOCK_LOST)) return null
+        throw error
+      }
+    },
   })
+
+  /** Only a statement such as LOCK TABLE tells whether the server has an open transaction. */
+  async function expectTransaction(tx: object): Promise<void> {
+    if (isPostgresPool(tx)) refuseOutside(tx)
+    if (knowsTransaction(tx)) return
+    await postgresStatements(tx, 'tx')(`lock table ${tableName} in row exclusive mode`, []).catch((error) => {
+      throw isOutsideTransaction(error) ? refuseOutside(tx) : error
+    })
+  }
 
   /** Looks first, because a role that may use the table need not have the right to create one. */
   async function createTable(): Promise<void> {

@@ -6,6 +6,9 @@ import { identifier, literal } from '../clients/sql-text.ts'
 import { type JobFields, quoted, type Statuses } from './naming.ts'
 import type { Operation } from './request-jobs.ts'
 
+/** In the text of the error that refuses to complete a job. */
+export const LOCK_LOST = 'holdfast: the lock was lost of the job '
+
 /** Their answers have the columns of `AnswerRow`. */
 export type JobQueries = Readonly<Record<'create' | 'add columns' | 'add index' | Operation, string>>
 
@@ -84,18 +87,27 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         job.status, job.result, job.error
       from verdict as job left join written on true`
 
-  // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
-  const finish = (assignment: string) => `with ${seen()}, written as (
+  const keptFromNow = `, ${keptUntil} = job.now + $7::float8 * interval '1 millisecond'`
+  /** Writes the outcome of the live holder. */
+  const written = (assignment: string) => `${seen()}, written as (
         update ${table} as target set ${unlocked}, ${result} = $5::text::json, ${error} = $6::text,
           ${status} = case when $4::text = 'failed' then ${failed} else ${ready} end${assignment}
         from job
         where target.id = job.id and job.owner = $2::text and job.token = $3::bigint
           and job.expires_at > job.now and not job.finished
         returning true
-      )
+      )`
+  // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
+  const finish = (assignment: string) => `with ${written(assignment)}
       select case when exists (select from written)
           or (job.finished and job.token = $3::bigint and job.owner is null) then 'done' end as answer
       from job`
+
+  // An error ends the transaction, so that its effect cannot be committed even if the application ignores the answer.
+  const complete = (assignment: string) => `with ${written(assignment)}
+      select case when exists (select from written) then 'done'
+          else ('${LOCK_LOST}' || coalesce(job.id::text, ''))::integer::text end as answer
+      from (select) as always left join job on true`
 
   return {
     create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
@@ -137,7 +149,14 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
 
     finish: finish(''),
 
-    'finish-kept': finish(`, ${keptUntil} = job.now + $7::float8 * interval '1 millisecond'`),
+    'finish-kept': finish(keptFromNow),
+
+    complete: complete(''),
+
+    'complete-kept': complete(keptFromNow),
+
+    completed: `select case when ${status} in ${final} and ${token} = $2::bigint and nullif(${owner}, '') is null
+        then 'done' end as answer from ${table} where id = $1`,
 
     release: `with ${seen()}, released as (
         update ${table} as target set ${unlocked} from job where target.id = job.id and job.owner = $2::text

@@ -3,7 +3,7 @@
  * printed with `%.0f`, because Lua itself prints only 14 digits. A script answers with texts in the order of
  * `ANSWER_FIELDS`, `false` for a missing one, or only with `false` if the job does not exist.
  */
-import type { AnswerRow, Operation } from './request-jobs.ts'
+import type { AnswerRow, Operation, TransactionOperation } from './request-jobs.ts'
 
 export const ANSWER_FIELDS = [
   'answer',
@@ -122,7 +122,7 @@ return { 'done' }
 `
 
 /** `acquire-kept` adds the job itself, and Redis deletes jobs without a sweep. */
-export type RedisOperation = Exclude<Operation, 'add-kept' | 'sweep'>
+export type RedisOperation = Exclude<Operation, 'add-kept' | 'sweep' | 'completed' | TransactionOperation>
 
 export const SCRIPTS: Readonly<Record<RedisOperation, string>> = {
   add: `${JOB}

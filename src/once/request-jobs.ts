@@ -1,7 +1,22 @@
 import { expectText, expectWhole, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { expectFinish, expectId, expectRefresh, expectRequest, notFound } from './job-arguments.ts'
-import type { JOB_STORE_METHODS, Job, JobAnswer, JobStore, LockTime } from './job-store.ts'
+import {
+  expectFinish,
+  expectHolder,
+  expectId,
+  expectRefresh,
+  expectRequest,
+  notFound,
+} from './job-arguments.ts'
+import type {
+  JOB_STORE_METHODS,
+  Job,
+  JobAnswer,
+  JobHolder,
+  JobStore,
+  LockTime,
+  Outcome,
+} from './job-store.ts'
 import { parseJson } from './stored-values.ts'
 
 /** Those with `-kept` are for results that are kept. */
@@ -11,6 +26,10 @@ export type Operation =
   | 'add-kept'
   | 'finish-kept'
   | 'sweep'
+  | TransactionOperation
+  | 'completed'
+
+export type TransactionOperation = 'complete' | 'complete-kept'
 
 /** The answer to an operation. Numbers may be texts. */
 export interface AnswerRow {
@@ -33,13 +52,20 @@ export interface AnswerRow {
 export interface JobRequests extends Pick<JobStore, 'kind' | 'explain' | 'allow'> {
   /** `null`: the job does not exist. Rejects with a `LeaseError`. */
   ask(operation: Operation, id: string, values: readonly RequestValue[]): Promise<AnswerRow | null>
+  /** The same in the caller's own transaction, whose errors are passed on unchanged. Absent: the backend cannot. */
+  askIn?(
+    tx: object,
+    operation: TransactionOperation,
+    id: string,
+    values: readonly RequestValue[],
+  ): Promise<AnswerRow | null>
   /** The backend deletes jobs by itself. */
   readonly sweepsItself?: boolean
 }
 
 export type RequestValue = string | number | null
 
-export function requestJobs({ ask, sweepsItself = false, ...backend }: JobRequests): JobStore {
+export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: JobRequests): JobStore {
   return {
     ...backend,
     async add(id) {
@@ -63,17 +89,22 @@ export function requestJobs({ ask, sweepsItself = false, ...backend }: JobReques
     },
     async finish(id, holder, outcome, keepMs) {
       expectFinish(id, holder, outcome, keepMs)
-      const values =
-        'error' in outcome
-          ? ['failed', null, outcome.error]
-          : ['ready', JSON.stringify(outcome.result ?? null), null]
-      const finished = [holder.owner, holder.token, ...values]
-      const row =
-        keepMs === undefined
-          ? await existing('finish', id, finished)
-          : await existing('finish-kept', id, [...finished, keepMs === Infinity ? null : keepMs])
+      const values = outcomeValues(holder, outcome, keepMs)
+      const row = await existing(keepMs === undefined ? 'finish' : 'finish-kept', id, values)
       return row.answer === 'done'
     },
+    ...(askIn && {
+      async complete(tx: object, id: string, holder: JobHolder, outcome: Outcome, keepMs?: number) {
+        expectFinish(id, holder, outcome, keepMs)
+        const values = outcomeValues(holder, outcome, keepMs)
+        const row = await askIn(tx, keepMs === undefined ? 'complete' : 'complete-kept', id, values)
+        return row?.answer === 'done'
+      },
+      async completed(id: string, holder: JobHolder) {
+        expectHolder(id, holder)
+        return (await ask('completed', id, [holder.token]))?.answer === 'done'
+      },
+    }),
     async release(id, owner) {
       expectId(id)
       expectText('owner', owner)
@@ -146,6 +177,15 @@ export function requestJobs({ ask, sweepsItself = false, ...backend }: JobReques
     if (Number.isNaN(number)) throw unexpectedAnswer(backend.kind, row)
     return number
   }
+}
+
+function outcomeValues(holder: JobHolder, outcome: Outcome, keepMs: number | undefined): RequestValue[] {
+  const values =
+    'error' in outcome
+      ? ['failed', null, outcome.error]
+      : ['ready', JSON.stringify(outcome.result ?? null), null]
+  const kept = keepMs === undefined ? [] : [keepMs === Infinity ? null : keepMs]
+  return [holder.owner, holder.token, ...values, ...kept]
 }
 
 export function unexpectedAnswer(kind: string, answer: unknown): LeaseError {

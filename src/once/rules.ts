@@ -118,13 +118,29 @@ export function decideFinish(
   now: number,
   keepMs?: number,
 ): Decision<boolean> {
-  if (job.token !== holder.token) return { answer: false }
-  // Our own earlier call finished it: anybody else leaves another token, or leaves our lock in the record.
-  if (job.finished) return { answer: job.owner === null }
-  const live = job.owner === holder.owner && job.expiresAt !== null && job.expiresAt > now
+  if (job.finished) return { answer: isFinishedBy(job, holder) }
+  const live =
+    job.token === holder.token && job.owner === holder.owner && job.expiresAt !== null && job.expiresAt > now
   if (!live) return { answer: false }
   const kept = keepMs === undefined ? {} : { keptUntil: keptUntilOf(now, keepMs) }
   return { answer: true, change: { ...UNLOCKED, outcome, ...kept } }
+}
+
+/** In a transaction, which may be a repetition: its effect must not be committed if the job is finished already. */
+export function decideComplete(
+  job: LockedJob,
+  holder: JobHolder,
+  outcome: Outcome,
+  now: number,
+  keepMs?: number,
+): Decision<boolean> {
+  return job.finished ? { answer: false } : decideFinish(job, holder, outcome, now, keepMs)
+}
+
+/** Whether this holder has finished the job. */
+export function isFinishedBy(job: LockedJob, { token }: JobHolder): boolean {
+  // Anybody else leaves another token, or leaves the holder's lock in the record.
+  return job.finished && job.token === token && job.owner === null
 }
 
 export function decideRelease(job: LockedJob, owner: string): Decision<boolean> {

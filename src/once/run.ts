@@ -4,6 +4,7 @@ import { expectBoolean, expectOptions, expectSignal } from '../base/arguments.ts
 import type { Clock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
+import { notify } from '../base/notify.ts'
 import { backoffMs, pauseUntilAborted } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
 import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
@@ -50,6 +51,19 @@ export interface RunningJob {
   readonly attempt: number
   /** Aborts when the lock is lost, the caller's signal aborts, or `once` is closed. */
   readonly signal: AbortSignal
+  /**
+   * Writes the result of the job in your own database transaction, so that your effect and the result are stored
+   * together or not at all. Rejects with `lease-lost` if the lock is not live any more: let the transaction fail then.
+   * Resolves with `result`. Its transaction is a client of `pg`, the `sql` of `sql.begin`, a connection of `mysql2`, a
+   * database of `node:sqlite` (where it throws at once) or the transaction of Firestore.
+   *
+   * @example
+   * await sql.begin(async (tx) => {
+   *   await tx`insert into payments (amount) values (${amount})`
+   *   await complete(tx, { paid: amount })
+   * })
+   */
+  complete<R>(tx: object, result: R): Promise<R>
 }
 
 export type JobWork<T> = (job: RunningJob) => T | PromiseLike<T>
@@ -147,17 +161,29 @@ export async function runJob<T>(
 
   async function runLocked(lease: Lease): Promise<{ result: T; json: JsonValue }> {
     const attempt = lock.grant?.attempt ?? 1
+    /** What the work has written in its transaction, if it has. */
+    let written: { result: T; json: JsonValue } | undefined
     let result: T
     let json: JsonValue
     try {
-      result = await work({ id, token: lease.token, attempt, signal: stop.signal })
-      json = asJson(result)
+      result = await work({ id, token: lease.token, attempt, signal: stop.signal, complete })
+      json = written ? null : asJson(result)
     } catch (error) {
+      if (written && (await isCommitted(lease, error))) {
+        notify(onWarning ?? console.warn, `the work of job ${id} threw after its result was committed`, error)
+        return written
+      }
       if (!lease.held) throw lost(error)
+      // The transaction has failed, not the job.
+      if (written) throw error
       // A worker that was asked to stop leaves the job to another one. That is not a failure of the job.
       const isFailure = !isRetryable(error) && !stop.signal.aborted && terms?.keepsFailures !== false
       if (isFailure) await finish(lease, { error: textOf(error) }, error)
       throw error
+    }
+    if (written) {
+      if (await isCommitted(lease)) return written
+      throw lease.held ? notCommitted() : lost(undefined)
     }
     try {
       await finish(lease, { result: json })
@@ -167,6 +193,45 @@ export async function runJob<T>(
       throw error
     }
     return { result, json }
+
+    function complete<R>(tx: object, given: R): Promise<R> {
+      if (!lease.held) throw lost(undefined)
+      const outcome = { result: asJson(given) }
+      const accept = (isWritten: boolean) => {
+        if (!isWritten) throw lost(undefined)
+        written = { result: given as unknown as T, json: outcome.result }
+        return given
+      }
+      const answer = lock.complete(tx, lease, outcome)
+      // At once for a synchronous transaction, which is to fail before it is committed.
+      return typeof answer === 'boolean' ? Promise.resolve(accept(answer)) : answer.then(accept)
+    }
+  }
+
+  /**
+   * Whether the transaction of the application was committed. Only the record can tell: its COMMIT may have succeeded
+   * although its answer was lost. Retries while the lock lives.
+   */
+  async function isCommitted(lease: Lease, cause?: unknown): Promise<boolean> {
+    const { signal: never } = new AbortController()
+    const answerOf = (answer: Promise<boolean>) =>
+      answerOfJobs({ jobs, clock, callTimeout }, answer, never, id)
+    for (let tries = 1; ; tries++) {
+      try {
+        if (await answerOf(lock.completed(lease))) return true
+        // If the lock is in the record, the transaction is rolled back: this waits for one that is still open.
+        if (await answerOf(lock.release(lease))) return false
+        return await answerOf(lock.completed(lease))
+      } catch (error) {
+        if (!lease.held || !isRetryable(error))
+          throw new LeaseError(
+            'outcome-unknown',
+            `job ${id}: its result was written in a transaction, and the store does not say whether that was committed`,
+            { resource: id, cause: cause ?? error },
+          )
+      }
+      await pauseUntilAborted(clock, backoffMs(clock, tries), lease.signal).catch(() => {})
+    }
   }
 
   /** Retries until the outcome is written or the lock is lost. Heartbeats continue meanwhile. */
@@ -182,6 +247,14 @@ export async function runJob<T>(
       await pauseUntilAborted(clock, backoffMs(clock, tries), lease.signal).catch(() => {})
     }
     throw lost(cause)
+  }
+
+  function notCommitted(): LeaseError {
+    return new LeaseError(
+      'not-finished',
+      `job ${id}: the transaction of complete was not committed when the work ended, so the job is left for another run`,
+      { resource: id },
+    )
   }
 
   function lost(cause: unknown): LeaseError {

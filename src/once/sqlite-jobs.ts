@@ -4,6 +4,7 @@ import { identifier } from '../clients/sql-text.ts'
 import {
   expectSqlite,
   inTransaction,
+  isInTransaction,
   prepareSqlite,
   type SqliteDatabase,
   type SqliteStatement,
@@ -12,6 +13,7 @@ import {
 } from '../clients/sqlite.ts'
 import { fileCheck } from '../clients/sqlite-file.ts'
 import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
+import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import {
   COLUMNS,
@@ -72,6 +74,13 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
           return answer
         }),
       ),
+    complete(tx, id, decide) {
+      expectSqlite('tx', tx)
+      if (!isInTransaction(tx)) refuseOutside(tx)
+      const { answer, fields } = decide(documentOf(id, tx))
+      if (fields) write(id, fields, tx)
+      return answer
+    },
     addKeptFields: () =>
       run(() => {
         inTransaction(database, () => {
@@ -112,10 +121,10 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
     return fileCheck(database)
   }
 
-  function documentOf(id: string): JobDocument | null {
+  function documentOf(id: string, connection = database): JobDocument | null {
     // Only these, because another column may have an integer that a number cannot hold.
     const names = readColumns.map(identifier).join(', ')
-    const row = statement(`select ${names} from ${tableName} where id = ?`).get(id) as
+    const row = statement(`select ${names} from ${tableName} where id = ?`, connection).get(id) as
       | Record<string, unknown>
       | undefined
     if (!row) return null
@@ -127,10 +136,10 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
     }
   }
 
-  function write(id: string, fields: DocumentFields): void {
+  function write(id: string, fields: DocumentFields, connection = database): void {
     const changes = Object.keys(fields).map((column) => `${identifier(column)} = ?`)
     const sql = `update ${tableName} set ${changes.join(', ')} where id = ?`
-    statement(sql).run(...storedValues(fields), id)
+    statement(sql, connection).run(...storedValues(fields), id)
   }
 
   function storedValues(fields: DocumentFields): SqliteValue[] {
@@ -139,7 +148,8 @@ export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions 
     )
   }
 
-  function statement(sql: string): SqliteStatement {
+  function statement(sql: string, connection = database): SqliteStatement {
+    if (connection !== database) return prepareSqlite(connection, sql)
     const prepared = statements.get(sql) ?? prepareSqlite(database, sql)
     statements.set(sql, prepared)
     return prepared

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createOnce, type JobGrant, type JobStore, memoryJobs, type Outcome } from '../../src/once/index.ts'
 import { checkProperty } from '../property.ts'
+import { type Transactions, testCompletion } from './describe-completion.ts'
 
 export interface JobStoreHarness {
   readonly jobs: JobStore
@@ -9,6 +10,8 @@ export interface JobStoreHarness {
   readonly peer: JobStore
   /** Sets a field, by its name in documents, without the store. */
   set(id: string, field: 'status' | 'lockOwner' | 'lockExpiresAt', value: string): Promise<void>
+  /** Absent: the backend has no transactions that could contain an outcome. */
+  readonly transactions?: Transactions
   dispose?(): Promise<void>
 }
 
@@ -18,6 +21,8 @@ export interface DescribeJobStoreOptions<H extends JobStoreHarness> {
   readonly ttl: number
   /** Lets the store's time pass. Default: waits in real time. */
   readonly pass?: (harness: H, ms: number) => Promise<void>
+  /** Whether the backend has transactions that contain an outcome. */
+  readonly completes?: boolean
   /** The type of the field allows only times. */
   readonly typedTime?: boolean
 }
@@ -40,13 +45,13 @@ const STEPS = fc.array(
     { arbitrary: fc.record({ what: fc.constantFrom('refresh', 'release'), owner: OWNER }), weight: 2 },
     {
       arbitrary: fc.record({
-        what: fc.constant('finish'),
+        what: fc.constantFrom('finish', 'complete', 'roll back', 'completed'),
         owner: OWNER,
         // Of the grants so far, counted back from the last one.
         grant: fc.constantFrom(0, 0, 1),
         outcome: fc.constantFrom({ result: [1, { two: null }] }, { result: null }, { error: 'failed' }),
       }),
-      weight: 1,
+      weight: 2,
     },
   ),
   { minLength: 16, maxLength: 16 },
@@ -64,6 +69,7 @@ interface RandomStep {
 /** What two stores on the same jobs answer in turn. Tokens are numbered in the order in which they were granted. */
 async function answersOf(
   stores: readonly [JobStore, JobStore],
+  transactions: Transactions | undefined,
   id: string,
   steps: readonly RandomStep[],
 ): Promise<unknown> {
@@ -79,9 +85,19 @@ async function answersOf(
     else if (what === 'read') answers.push({ ...(await jobs.read(id)), id: undefined })
     else if (what === 'refresh') answers.push((await jobs.refresh(id, owner, LONG_MS)) !== null)
     else if (what === 'release') answers.push(await jobs.release(id, owner))
-    else if (what === 'finish')
-      answers.push(await jobs.finish(id, { owner, token: tokens.at(-1 - grant) ?? 1 }, outcome, LONG_MS))
-    else {
+    else if (what !== 'acquire') {
+      const holder = { owner, token: tokens.at(-1 - grant) ?? 1 }
+      if (what === 'finish' || !transactions) answers.push(await jobs.finish(id, holder, outcome, LONG_MS))
+      else if (what === 'completed') answers.push(await jobs.completed?.(id, holder))
+      else
+        await transactions
+          .run(async (tx) => {
+            const isWritten = await jobs.complete?.(tx, id, holder, outcome, LONG_MS)
+            answers.push(isWritten)
+            if (!isWritten || what === 'roll back') throw new Error('rolled back')
+          })
+          .catch((error) => expect(error).toMatchObject({ message: 'rolled back' }))
+    } else {
       const answer = await jobs.acquire(id, owner, LONG_MS, { maxAttempts, create })
       if (!answer.granted) answers.push([answer.reason, answer.job && { ...answer.job, id: undefined }])
       else {
@@ -96,7 +112,13 @@ async function answersOf(
 /** What every job store guarantees. The first five tests have the names of the design. */
 export function describeJobStore<H extends JobStoreHarness>(
   name: string,
-  { create, ttl, pass = (_harness, ms) => sleep(ms), typedTime = false }: DescribeJobStoreOptions<H>,
+  {
+    create,
+    ttl,
+    pass = (_harness, ms) => sleep(ms),
+    completes = false,
+    typedTime = false,
+  }: DescribeJobStoreOptions<H>,
 ): void {
   const ttls = [ttl, 4 * ttl, 16 * ttl]
 
@@ -110,6 +132,19 @@ export function describeJobStore<H extends JobStoreHarness>(
         } finally {
           await harness.dispose?.()
         }
+      })
+
+    if (completes) testCompletion<H>(test as never, pass, ttl)
+    else
+      test('complete is refused by name, because the backend has no transactions for it', async ({
+        jobs,
+      }) => {
+        await using once = createOnce(jobs)
+        const run = once.run('job', ({ complete }) => complete({}, 1))
+        await expect(run).rejects.toMatchObject({
+          code: 'invalid-argument',
+          message: expect.stringContaining(`the job store ${jobs.kind} cannot take part in a transaction`),
+        })
       })
 
     test('初回取得成功: the first request is granted', async ({ jobs }) => {
@@ -428,12 +463,13 @@ export function describeJobStore<H extends JobStoreHarness>(
       })
     })
 
-    test('random requests are answered as in memory', async ({ jobs, peer }) => {
+    test('random requests are answered as in memory', async ({ jobs, peer, transactions }) => {
       let runs = 0
       const property = fc.asyncProperty(STEPS, async (steps) => {
         const model = memoryJobs()
-        expect(await answersOf([jobs, peer], `job ${++runs}`, steps)).toEqual(
-          await answersOf([model, model], 'job', steps),
+        const ofModel = transactions && { run: model.transaction, outside: [] }
+        expect(await answersOf([jobs, peer], transactions, `job ${++runs}`, steps)).toEqual(
+          await answersOf([model, model], ofModel, 'job', steps),
         )
       })
       await checkProperty(property, { numRuns: 20 })

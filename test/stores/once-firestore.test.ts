@@ -2,6 +2,7 @@ import { Firestore, type Settings, type Transaction } from '@google-cloud/firest
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createAnalysisRepo, createOnce, firestoreJobs, type JobStore } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
+import type { Transactions } from '../once/describe-completion.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { expectServerClock } from '../once/server-clock.ts'
 import { pushOnlyClock } from '../push-only-clock.ts'
@@ -12,12 +13,17 @@ const { FIRESTORE_EMULATOR_HOST = '127.0.0.1:8080' } = process.env
 
 describeJobStore('firestore', {
   ttl: 1000,
+  completes: true,
   create: async () => {
     const { client, collection, dispose } = open()
     const second = open()
     return {
       jobs: firestoreJobs(client, { collection }),
       peer: firestoreJobs(second.client, { collection }),
+      transactions: {
+        run: (work) => client.runTransaction(async (tx) => work(tx), { maxAttempts: 1 }),
+        outside: [client, client.batch(), client.collection(collection).doc('job')],
+      } satisfies Transactions,
       set: async (id: string, field: string, value: string) => {
         await client
           .collection(collection)

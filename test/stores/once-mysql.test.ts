@@ -1,6 +1,7 @@
 import { type Connection, createConnection, createPool, type Pool, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createOnce, type JobGrant, type MysqlClient, mysqlJobs } from '../../src/once/index.ts'
+import type { Transactions } from '../once/describe-completion.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { expectOneHolder } from '../once/one-holder.ts'
 import { expectServerClock } from '../once/server-clock.ts'
@@ -25,11 +26,28 @@ afterAll(async () => {
 
 describeJobStore('mysql', {
   ttl: 300,
+  completes: true,
   create: async () => {
     const table = freshTable()
     return {
       jobs: mysqlJobs(pool, { table, database }),
       peer: mysqlJobs(connection, { table, database }),
+      transactions: {
+        async run(work) {
+          const own = await pool.getConnection()
+          try {
+            await own.beginTransaction()
+            await work(own)
+            await own.commit()
+          } catch (error) {
+            await own.rollback()
+            throw error
+          } finally {
+            own.release()
+          }
+        },
+        outside: [pool, connection],
+      } satisfies Transactions,
       set: async (id: string, field: keyof typeof COLUMN, value: string) => {
         await pool.query(`update ${at(table)} set ${COLUMN[field]} = ? where id = ?`, [value, id])
       },

@@ -3,6 +3,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createOnce, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
+import type { Transactions } from '../once/describe-completion.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { expectOneHolder } from '../once/one-holder.ts'
 import { expectServerClock } from '../once/server-clock.ts'
@@ -29,6 +30,7 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
   describeJobStore('postgres', {
     ttl: 300,
     typedTime: true,
+    completes: true,
     create: async () => {
       const table = freshTable()
       const [jobs, peer] = open(table)
@@ -36,6 +38,11 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
       return {
         jobs,
         peer,
+        transactions: {
+          run: (work) =>
+            driver === 'postgres' ? sql.begin(async (tx) => void (await work(tx))) : inTransaction(work),
+          outside: [pool, sql, client, { query: (...args: [string]) => client.query(...args) }],
+        } satisfies Transactions,
         set: async (id: string, field: keyof typeof COLUMN, value: string) => {
           await pool.query(`update "${table}" set ${COLUMN[field]} = $2 where id = $1`, [id, value])
         },
@@ -44,6 +51,54 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
         },
       }
     },
+  })
+})
+
+describe('a transaction of Postgres that completes a job', () => {
+  it.each(['pg', 'postgres'])(
+    'of %s cannot be committed after the lock was lost, even if the answer is ignored',
+    async (driver) => {
+      const table = freshTable()
+      const jobs = postgresJobs(pool, { table })
+      await jobs.add('job')
+      await pool.query(`create table "${table}_effects" (id text)`)
+      await using once = createOnce(jobs)
+      const run = once.run('job', async ({ id, complete }) => {
+        // Another program ends the lock. This worker does not know that yet.
+        await pool.query(`update "${table}" set lock_owner = null`)
+        const transaction =
+          driver === 'postgres'
+            ? sql.begin(async (tx) => {
+                await tx`insert into ${tx(`${table}_effects`)} values (${id})`
+                await complete(tx, 1).catch(() => {})
+              })
+            : inTransaction(async (tx) => {
+                await tx.query(`insert into "${table}_effects" values ($1)`, [id])
+                await complete(tx, 1).catch(() => {})
+              })
+        await transaction.catch(() => {})
+      })
+      await expect(run).rejects.toMatchObject({ code: 'lease-lost' })
+      expect((await pool.query(`select * from "${table}_effects"`)).rows).toEqual([])
+      await pool.query(`drop table "${table}", "${table}_effects"`)
+    },
+  )
+
+  it('that is still open on a single Client when the work ends is not taken for a committed one', async () => {
+    const table = freshTable()
+    const own = new pg.Client(url)
+    await own.connect()
+    await using once = createOnce(postgresJobs(own, { table }), { onWarning: () => {} })
+    await once.add('job')
+    const run = once.run('job', async ({ complete }) => {
+      await own.query('begin')
+      return complete(own, 1)
+    })
+    await expect(run).rejects.toMatchObject({ code: 'outcome-unknown' })
+    await own.query('rollback')
+    expect(await once.read('job')).toMatchObject({ finished: false })
+    await own.query(`drop table "${table}"`)
+    await own.end()
   })
 })
 
@@ -150,4 +205,18 @@ describe('a job in a table of Postgres', () => {
 
 function freshTable(): string {
   return `jobs-${crypto.randomUUID().slice(0, 8)}`
+}
+
+async function inTransaction(work: (tx: pg.PoolClient) => unknown): Promise<void> {
+  const own = await pool.connect()
+  try {
+    await own.query('begin')
+    await work(own)
+    await own.query('commit')
+  } catch (error) {
+    await own.query('rollback')
+    throw error
+  } finally {
+    own.release()
+  }
 }

@@ -2,9 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { createOnce, sqliteJobs } from '../../src/once/index.ts'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createOnce, type RunningJob, sqliteJobs } from '../../src/once/index.ts'
 import { FakeClock } from '../../src/testing/index.ts'
+import { eventually } from '../eventually.ts'
+import type { Transactions } from '../once/describe-completion.ts'
 import { describeJobStore } from '../once/describe-job-store.ts'
 import { RunningClock } from './sqlite/running-clock.ts'
 
@@ -12,25 +14,95 @@ const COLUMN = { status: 'status', lockOwner: 'lock_owner', lockExpiresAt: 'lock
 
 describeJobStore('sqlite', {
   ttl: 1000,
+  completes: true,
   create: async () => {
     const { path, dispose } = await temporary()
     const clock = new FakeClock()
-    const [first, second] = [new DatabaseSync(path), new DatabaseSync(path)]
+    const [first, second, third] = [1, 2, 3].map(() => new DatabaseSync(path)) as [
+      DatabaseSync,
+      DatabaseSync,
+      DatabaseSync,
+    ]
     return {
       clock,
       jobs: sqliteJobs(first, { clock }),
       peer: sqliteJobs(second, { clock }),
+      transactions: {
+        async run(work) {
+          third.exec('begin immediate')
+          try {
+            await work(third)
+            third.exec('commit')
+          } catch (error) {
+            third.exec('rollback')
+            throw error
+          }
+        },
+        outside: [third, first],
+      } satisfies Transactions,
       set: async (id: string, field: keyof typeof COLUMN, value: string) => {
         first.prepare(`update jobs set ${COLUMN[field]} = ? where id = ?`).run(value, id)
       },
       dispose: async () => {
-        first.close()
-        second.close()
+        for (const database of [first, second, third]) database.close()
         await dispose()
       },
     }
   },
   pass: ({ clock }, ms) => clock.advance(ms),
+})
+
+describe('a synchronous transaction of SQLite', () => {
+  it.each(['its own connection', 'the connection of the store'])(
+    'completes a job on %s without an await',
+    async (which) => {
+      const { path, dispose } = await temporary()
+      using database = new DatabaseSync(path)
+      using other = new DatabaseSync(path)
+      const tx = which === 'its own connection' ? other : database
+      database.exec('create table effects (id text)')
+      await using once = createOnce(sqliteJobs(database))
+      await once.add('job')
+      const pay = (id: string, complete: RunningJob['complete']) => {
+        tx.exec('begin immediate')
+        try {
+          tx.prepare('insert into effects values (?)').run(id)
+          complete(tx, { paid: 1 })
+          tx.exec('commit')
+        } catch (error) {
+          tx.exec('rollback')
+          throw error
+        }
+      }
+      const run = once.run('job', ({ id, complete }) => {
+        pay(id, complete)
+        // As after a COMMIT whose answer was lost.
+        expect(() => pay(id, complete)).toThrow('was lost')
+      })
+      expect(await run).toEqual({ ran: true, result: { paid: 1 } })
+      expect(database.prepare('select * from effects').all()).toHaveLength(1)
+      await dispose()
+    },
+  )
+
+  it('that is still open when the work ends is not taken for a committed one', async () => {
+    const { path, dispose } = await temporary()
+    using database = new DatabaseSync(path)
+    const jobs = sqliteJobs(database)
+    const completed = vi.spyOn(jobs, 'completed')
+    await using once = createOnce(jobs)
+    await once.add('job')
+    const run = once.run('job', ({ complete }) => {
+      database.exec('begin immediate')
+      return complete(database, 1)
+    })
+    const rejected = expect(run).rejects.toMatchObject({ code: 'not-finished' })
+    await eventually(() => expect(completed).toHaveBeenCalled())
+    database.exec('rollback')
+    await rejected
+    expect(await once.read('job')).toMatchObject({ finished: false })
+    await dispose()
+  })
 })
 
 describe('a job in a table of SQLite', () => {

@@ -28,6 +28,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/embedding.md#In another server': 'links to the examples below it, which tests run',
   'docs/locks.md#Stores': BEHAVIOUR,
   'docs/once.md#What a run does': BEHAVIOUR,
+  'docs/once.md#Effects in the same transaction': BEHAVIOUR,
   'docs/once.md#Behind a queue': 'the answers of a handler, which `src/once/task-handler.test.ts` asks for',
   'docs/once.md#Stores 3': 'the options of several stores in one table, by their role',
   'docs/operations.md#Probes': BEHAVIOUR,

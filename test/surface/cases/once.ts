@@ -7,6 +7,7 @@ import {
   idOf,
   type JobFields,
   type JobStore,
+  type JobWork,
   type ResultOptions,
 } from 'holdfast/once'
 import { unique } from './backend.ts'
@@ -20,13 +21,21 @@ export const FIELDS: JobFields = {
 
 export const STATUSES = { pending: 'NEW', ready: 'DONE', failed: 'BROKEN', alsoFinal: ['CANCELLED'] }
 
+/** Commits, or rolls back if the work rejects. */
+export type InTransaction = <T>(work: (tx: object) => Promise<T>) => Promise<T>
+
 /** Jobs with default names, then with names of your own. */
-export async function onceCase(jobs: JobStore, renamed: JobStore): Promise<void> {
+export async function onceCase(
+  jobs: JobStore,
+  renamed: JobStore,
+  inTransaction?: InTransaction,
+): Promise<void> {
   await runsOnce(jobs)
   await runsWithOptions(renamed)
   for (const each of [jobs, renamed]) await givesOneResult(each)
   await answersTasks(jobs)
   await locksAlone(jobs)
+  if (inTransaction) for (const each of [jobs, renamed]) await completesIn(each, inTransaction)
 }
 
 async function runsOnce(jobs: JobStore): Promise<void> {
@@ -41,6 +50,25 @@ async function runsOnce(jobs: JobStore): Promise<void> {
   assert.deepEqual(again.job?.result, { attempt: 1 })
   assert.equal((await once.read(id))?.status, 'READY')
   await once.close()
+}
+
+export async function completesIn(jobs: JobStore, inTransaction: InTransaction): Promise<void> {
+  const id = `${unique}-completed`
+  await using once = createOnce(jobs)
+  const work: JobWork<unknown> = ({ complete }) => inTransaction((tx) => complete(tx, { paid: 1 }))
+  const run = await once.run(id, work, { add: true })
+  assert.deepEqual(run, { ran: true, result: { paid: 1 } })
+  assert.deepEqual(await once.result(`${id}-kept`, work), run)
+  await jobs.add(`${id}-alone`)
+  const grant = await jobs.acquire(`${id}-alone`, 'run-5', 60_000)
+  assert(grant.granted && jobs.complete && jobs.completed)
+  const { complete, completed } = jobs
+  const holder = { owner: 'run-5', token: grant.token }
+  assert.equal(
+    await inTransaction(async (tx) => complete(tx, `${id}-alone`, holder, { result: 1 }, 60_000)),
+    true,
+  )
+  assert.equal(await completed(`${id}-alone`, holder), true)
 }
 
 async function runsWithOptions(jobs: JobStore): Promise<void> {
@@ -75,7 +103,7 @@ async function givesOneResult(jobs: JobStore): Promise<void> {
   assert(jobs.sweep === undefined || Number.isInteger(await jobs.sweep(10)))
   const create = { fingerprint: 'any', keepMs: 60_000 }
   const grant = await jobs.acquire(`${id}-alone`, 'run-4', 60_000, { create })
-  assert(grant.acquired)
+  assert(grant.granted)
   assert(await jobs.finish(`${id}-alone`, { owner: 'run-4', token: grant.token }, { result: 1 }, 60_000))
 }
 
@@ -111,16 +139,16 @@ async function locksAlone(jobs: JobStore): Promise<void> {
   await jobs.add(first)
   const stop = jobs.watch?.(first, () => {})
   const grant = await jobs.acquire(first, 'run-1', 60_000)
-  assert(grant.acquired)
+  assert(grant.granted)
   assert(await jobs.refresh(first, 'run-1', 60_000))
   assert.equal(await jobs.release(first, 'run-1'), true)
   const next = await jobs.acquire(first, 'run-2', 60_000, { maxAttempts: 5 })
-  assert(next.acquired)
+  assert(next.granted)
   assert.equal(await jobs.finish(first, { owner: 'run-2', token: next.token }, { result: 1 }), true)
   stop?.()
   await jobs.add(second)
   const failing = await jobs.acquire(second, 'run-3', 60_000)
-  assert(failing.acquired)
+  assert(failing.granted)
   await jobs.finish(second, { owner: 'run-3', token: failing.token }, { error: 'it failed' })
   assert.equal((await jobs.read(second))?.status, 'FAILED')
   assert(jobs.explain === undefined || jobs.explain(new LeaseError('closed', 'closed')) instanceof Error)

@@ -20,7 +20,7 @@ import { type Backend, unique } from './backend.ts'
 import { checkRefusedCase, guardCase } from './guard.ts'
 import { leasesCase } from './leases.ts'
 import { locksCase } from './locks.ts'
-import { FIELDS, onceCase, STATUSES } from './once.ts'
+import { FIELDS, type InTransaction, onceCase, STATUSES } from './once.ts'
 import { auditCase, busCase, documentsCase, partsCase, secretsCase } from './server-parts.ts'
 import { storeCase } from './store.ts'
 
@@ -28,6 +28,7 @@ import { storeCase } from './store.ts'
 export function postgresCases(
   client: PostgresClient & PostgresQueryClient,
   run: (statement: string) => Promise<unknown>,
+  inTransaction: InTransaction,
 ): Backend['cases'] {
   return {
     leases: () => leasesCase(() => postgresStore(client)),
@@ -82,7 +83,7 @@ export function postgresCases(
     },
     async once() {
       const names = { schema: unique, table: 'tasks', columns: FIELDS, statuses: STATUSES, prepare: true }
-      await onceCase(postgresJobs(client), postgresJobs(client, names))
+      await onceCase(postgresJobs(client), postgresJobs(client, names), inTransaction)
     },
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Firestore } from '@google-cloud/firestore'
 import { firestoreStore } from 'holdfast/firestore'
-import { type AnalysisRepo, createAnalysisRepo, firestoreJobs } from 'holdfast/once'
+import { type AnalysisRepo, analysisJobs, createAnalysisRepo, firestoreJobs } from 'holdfast/once'
 import { type Backend, unique } from '../backend.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
@@ -18,8 +18,10 @@ export async function open(): Promise<Backend> {
       store: () => storeCase(() => firestoreStore(client, { collection: unique, maxInFlight: 10 })),
       async once() {
         const names = { collection: `${unique}-jobs`, fields: FIELDS, statuses: STATUSES }
-        await onceCase(firestoreJobs(client), firestoreJobs(client, names))
-        await firestoreJobs(client).add(`${unique}-repo`)
+        await onceCase(firestoreJobs(client), firestoreJobs(client, names), (work) =>
+          client.runTransaction(work),
+        )
+        await firestoreJobs(client, analysisJobs.firestore).add(`${unique}-repo`)
         await firestoreJobs(client, names).add(`${unique}-repo`)
         await locksAnalysis(createAnalysisRepo(client))
         await locksAnalysis(createAnalysisRepo(client, { ...names, onWarning: () => {} }))

@@ -8,7 +8,7 @@ import type { Backend } from '../backend.ts'
 import { guardCase } from '../guard.ts'
 import { leasesCase } from '../leases.ts'
 import { locksCase } from '../locks.ts'
-import { onceCase, STATUSES } from '../once.ts'
+import { completesIn, onceCase, STATUSES } from '../once.ts'
 import { lockServerCase } from '../server.ts'
 import { auditCase, busCase, documentsCase } from '../server-parts.ts'
 import { storeCase } from '../store.ts'
@@ -43,7 +43,14 @@ export async function open(): Promise<Backend> {
       },
       testing: testingCase,
       async once() {
-        await onceCase(memoryJobs(), memoryJobs({ statuses: STATUSES, clock: systemClock }))
+        const jobs = memoryJobs({ statuses: STATUSES, clock: systemClock })
+        await onceCase(memoryJobs(), jobs)
+        await completesIn(jobs, (work) =>
+          jobs.transaction((tx) => {
+            tx.onCommit(() => {})
+            return work(tx)
+          }),
+        )
         await authorizes()
       },
     },

@@ -53,7 +53,14 @@ export async function open(): Promise<Backend> {
       },
       async once() {
         const names = { database: unique, table: 'tasks', columns: FIELDS, statuses: STATUSES }
-        await onceCase(mysqlJobs(pool), mysqlJobs(pool, names))
+        await onceCase(mysqlJobs(pool), mysqlJobs(pool, names), async (work) => {
+          const connection = await pool.getConnection()
+          await connection.beginTransaction()
+          const result = await work(connection)
+          await connection.commit()
+          connection.release()
+          return result
+        })
       },
     },
     async [Symbol.asyncDispose]() {

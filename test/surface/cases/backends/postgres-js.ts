@@ -7,7 +7,11 @@ export async function open(): Promise<Backend> {
   const sql = postgres(url, { connection: { search_path: unique }, onnotice: () => {} })
   await sql.unsafe(`create schema ${unique}`)
   return {
-    cases: postgresCases(sql, (statement) => sql.unsafe(statement)),
+    cases: postgresCases(
+      sql,
+      (statement) => sql.unsafe(statement),
+      async (work) => (await sql.begin((tx) => work(tx))) as never,
+    ),
     async [Symbol.asyncDispose]() {
       await sql.unsafe(`drop schema ${unique} cascade`)
       await sql.end()

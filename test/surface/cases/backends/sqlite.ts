@@ -58,7 +58,12 @@ export async function open(): Promise<Backend> {
       },
       async once() {
         const names = { table: 'tasks', columns: FIELDS, statuses: STATUSES, clock: systemClock }
-        await onceCase(sqliteJobs(database), sqliteJobs(database, names))
+        await onceCase(sqliteJobs(database), sqliteJobs(database, names), async (work) => {
+          database.exec('begin immediate')
+          const result = await work(database)
+          database.exec('commit')
+          return result
+        })
       },
     },
     async [Symbol.asyncDispose]() {
