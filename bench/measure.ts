@@ -9,6 +9,8 @@ export interface Rate {
   readonly name: string
   /** Operations per second: the median over the rounds. */
   readonly perSecond: number
+  /** The same at the tenth and the ninetieth percentile of the rounds. */
+  readonly spread: readonly [low: number, high: number]
 }
 
 export async function compareRates(
@@ -23,7 +25,13 @@ export async function compareRates(
       if (round >= 0) rates[index]?.push(perSecond)
     }
   }
-  return contenders.map(({ name }, index) => ({ name, perSecond: quantile(rates[index] ?? [], 0.5) }))
+  return contenders.map(({ name }, index) => rateOf(name, rates[index] ?? []))
+}
+
+/** `measured`: operations per second, one for each round. */
+export function rateOf(name: string, measured: readonly number[]): Rate {
+  const spread = [quantile(measured, 0.1), quantile(measured, 0.9)] as const
+  return { name, perSecond: quantile(measured, 0.5), spread }
 }
 
 async function runFor(ms: number, parallel: number, run: () => unknown): Promise<number> {
@@ -47,13 +55,33 @@ export function quantile(values: readonly number[], q: number): number {
 export function rateTable(rates: readonly Rate[], baseline: string): string[][] {
   const base = rates.find((rate) => rate.name === baseline)?.perSecond ?? Number.NaN
   return [
-    ['', 'ops/s', `× ${baseline}`],
-    ...rates.map(({ name, perSecond }) => [name, perSecond.toFixed(0), (perSecond / base).toFixed(2)]),
+    ['', 'ops/s', `× ${baseline}`, 'spread'],
+    ...rates.map(({ name, perSecond, spread: [low, high] }) => [
+      name,
+      perSecond.toFixed(0),
+      (perSecond / base).toFixed(2),
+      `${(low / base).toFixed(2)}–${(high / base).toFixed(2)}`,
+    ]),
   ]
+}
+
+let isJson = false
+
+/** From now on, `printTable` prints one line of JSON for each table. */
+export function printJson(): void {
+  isJson = true
 }
 
 /** A table on the terminal: the first row is its head, the first column is text, the others are figures. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
+  if (isJson) {
+    const [head = [], ...body] = rows
+    const records = body.map((row) =>
+      Object.fromEntries(row.map((cell, column) => [head[column] || 'name', cell])),
+    )
+    console.log(JSON.stringify({ title, rows: records }))
+    return
+  }
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]) =>
     row

@@ -2,11 +2,12 @@
  * `npm run bench -- sqlite redis` runs these; without names, all. Each prints its table beside the peers. `growth`,
  * `burst` and `pause` take flags: `--stores redis,http` chooses the stores, and `--most 1000` limits the waiters, the
  * held leases and the requests at once. For `pause`, `--pause 20` is in seconds, and `--stops client` stops the process
- * of the manager.
+ * of the manager. `--json` prints one line of JSON for each table.
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { installPeers } from './install-peers.ts'
+import { printJson } from './measure.ts'
 
 export interface BenchFlags {
   readonly stores?: string
@@ -22,6 +23,7 @@ const { values: flags, positionals: names } = parseArgs({
     most: { type: 'string' },
     pause: { type: 'string' },
     stops: { type: 'string' },
+    json: { type: 'boolean', default: false },
   },
 })
 const known = readdirSync(import.meta.dirname)
@@ -34,9 +36,10 @@ if (unknown.length > 0) {
   console.error(`unknown benchmark: ${unknown.join(', ')}; there are ${known.join(', ')}`)
   process.exit(2)
 }
+if (flags.json) printJson()
 installPeers()
 for (const [index, name] of wanted.entries()) {
-  console.log(`\n${name} (${index + 1} of ${wanted.length}) …`)
+  if (!flags.json) console.log(`\n${name} (${index + 1} of ${wanted.length}) …`)
   const { run } = (await import(`./${name}.bench.ts`)) as { run(flags: BenchFlags): Promise<void> }
   await run(flags)
 }

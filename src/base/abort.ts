@@ -20,6 +20,8 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
 export class Stop {
   /** How long one call to a store may take, in milliseconds. */
   declare readonly timeout: number | undefined
+  /** Set by a store that limits the call itself. */
+  declare limited: boolean | undefined
   #reason: LeaseError | undefined
   #listener: ((reason: LeaseError) => void) | undefined
   #controller: AbortController | undefined

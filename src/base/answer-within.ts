@@ -21,8 +21,8 @@ export interface Asked {
 }
 
 /**
- * The answer of a store, or `store-unavailable` after `ms`. `stop` ends it early: it rejects with that reason. The call
- * itself continues.
+ * The answer of a store, or `store-unavailable` after `ms`. `Infinity`: the store limits the call, so no timer is
+ * needed. `stop` ends it early: it rejects with that reason. The call itself continues.
  */
 export function answerWithin<T>(
   answer: Promise<T>,
@@ -39,13 +39,10 @@ export function answerWithin<T>(
       reject(error)
     }
     const tick = () => {
-      if (ticksLeft-- > 0) {
-        cancel = clock.setTimer(tick, ms / TICKS)
-        return
-      }
-      fail(noAnswer(store, `no answer within ${Math.ceil(ms)} ms`, resource))
+      if (ticksLeft-- > 0) cancel = clock.setTimer(tick, ms / TICKS)
+      else fail(noAnswer(store, `no answer within ${Math.ceil(ms)} ms`, resource))
     }
-    tick()
+    if (ms < Infinity) tick()
     stop?.listen(fail)
     answer.then((value) => {
       cancel()

@@ -84,7 +84,7 @@ export async function acquire(
           answer: (reading) => answerWithin(reading, callTimeout, context, resource, stop),
           refused: (refusal) => reason(onRefused(refusal)),
         })
-      queued = false
+      queued = stop.limited = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })
       // The answer covers earlier wake-ups. Later ones must be kept.
@@ -96,7 +96,8 @@ export async function acquire(
       try {
         // A store that queues requests limits the time of those that it has sent.
         const limit = Math.min(queued ? Infinity : callTimeout, patience)
-        const answer = await answerWithin(call, limit, context, resource, stop)
+        const isLimited = stop.limited && limit === callTimeout
+        const answer = await answerWithin(call, isLimited ? Infinity : limit, context, resource, stop)
         stop.throwIfAborted()
         if (answer.granted) {
           const { lease, replaced } = answer
@@ -192,9 +193,7 @@ export async function acquire(
 function howHeld(holders: readonly LeaseRecord[], keptFor?: number): string {
   const [first] = holders
   if (!first)
-    return keptFor
-      ? `kept for another ${keptFor} ms by its last lease (atLeast or lockDelay)`
-      : 'reserved for another waiter'
+    return keptFor ? `kept for another ${keptFor} ms (atLeast or lockDelay)` : 'reserved for another waiter'
   const { id, owner, acquiredAt } = holders.find((holder) => isHeldHere(holder.id)) ?? first
   const others = holders.length > 1 ? ` and ${holders.length - 1} more` : ''
   if (!isHeldHere(id)) return `held by ${owner}${others}`

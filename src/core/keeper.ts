@@ -57,7 +57,7 @@ export function keepGrant(
   const { resource, remaining, expiresAt } = lease
   const at = moment(context.clock)
   const held = hold({ ...options, sent, at, remaining })
-  if (!held) throw new LeaseError('store-unavailable', 'the grant came after its deadline', { resource })
+  if (!held) throw new LeaseError('store-unavailable', 'the grant came too late', { resource })
   const keeper = createKeeper(context, options, lease, held)
   context.emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started })
   return keeper

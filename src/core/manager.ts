@@ -123,7 +123,7 @@ export function createManager(
       emit,
       giveUp(about, checked, late) {
         const release = () => releaseInTime(shared, about, checked)
-        untilDone(late ? answerWithin(late.then(release), callTimeout, { clock }) : release())
+        untilDone(late ? answerWithin(late.then(release), callTimeout, shared) : release())
       },
       untilDone,
     }

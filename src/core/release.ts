@@ -4,6 +4,7 @@ import { pause } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { About, Context } from './context.ts'
 import type { CheckedOptions } from './options.ts'
+import type { CallOptions } from './store.ts'
 
 /**
  * Releases whatever the store keeps for this id. Retries until the store has answered or the time is over. Resolves
@@ -19,24 +20,28 @@ export async function releaseInTime(
   const { resource, id } = about
   const inTime = () => clock.monotonic() + Math.min(callTimeout, ttl)
   let giveUpAt = inTime()
+  const left = () => giveUpAt - clock.monotonic()
   for (let failures = 0; ; ) {
     try {
-      // The time counts from when the request first leaves. The store limits the time of what it has sent.
-      const queued = (waits: boolean) => {
-        if (!failures) giveUpAt = waits ? Infinity : inTime()
+      const call: CallOptions = {
+        timeout: left(),
+        // The time counts from when the request first leaves. The store limits the time of what it has sent.
+        queued(waits) {
+          if (!failures) giveUpAt = waits ? Infinity : inTime()
+        },
       }
-      const call = store.release({ resource, id }, { timeout: callTimeout, queued })
-      const { ended } = await answerWithin(call, giveUpAt - clock.monotonic(), context, resource)
+      const answer = store.release({ resource, id }, call)
+      const { ended } = await answerWithin(answer, call.limited ? Infinity : left(), context, resource)
       return failures ? 'released' : ended?.state
     } catch (cause) {
       const error = asLeaseError(cause, resource)
       const pauseMs = retry(++failures)
       giveUpAt = Math.min(giveUpAt, inTime())
       emit(about, { type: 'error', operation: 'release', error })
-      if (!error.retryable || pauseMs === null || clock.monotonic() + pauseMs >= giveUpAt) throw error
+      if (!error.retryable || pauseMs === null || pauseMs >= left()) throw error
       await pause(clock, pauseMs)
       // The pause may have taken longer.
-      if (clock.monotonic() >= giveUpAt) throw error
+      if (left() <= 0) throw error
     }
   }
 }

@@ -164,6 +164,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
   readonly timeout?: number | undefined
+  /**
+   * A store that itself rejects the call after `timeout` sets this to `true` before it returns. The caller then needs no
+   * timer of its own. Code that wraps a store and may keep back an answer gives the store a copy of the options.
+   */
+  limited?: boolean | undefined
   /** For renewals and releases: as `queued` of `Ask`. The time that they wait in this process is not limited. */
   readonly queued?: (isQueued: boolean) => void
 }

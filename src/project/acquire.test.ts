@@ -251,7 +251,7 @@ describe('an existing .lock', () => {
     const changedAt = clock.now()
     const { locks, events, emitted } = openTab({ locks: null })
     expect(await finished(caught(locks.acquireProjectLock()))).toMatchObject({
-      message: 'project/.lock cannot be read, and counts as held until 30 s after its last change',
+      message: 'project/.lock is unreadable: held until 30 s after its last change',
     })
     expect(emitted()).not.toContain('acquired')
     const lease = await finished(locks.acquireProjectLock({ retry: { maxAttempts: 100 } }))

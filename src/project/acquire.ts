@@ -133,6 +133,6 @@ function explain(cause: LeaseError, scope: LockScope, isWeb: boolean): Failure {
 
 function whoHolds({ holders = [] }: LeaseError, scope: LockScope): string {
   return holders[0]?.owner === UNREADABLE
-    ? `project/.lock cannot be read, and counts as held until ${TTL_MS / 1000} s after its last change`
+    ? `project/.lock is unreadable: held until ${TTL_MS / 1000} s after its last change`
     : `another tab holds the ${scope} lock`
 }

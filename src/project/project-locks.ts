@@ -245,8 +245,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
 
 const CHECKS: Checks<ProjectLocksOptions> = {
   namespace(option, value) {
-    if (typeof value !== 'string' || !/^[^-]/.test(value))
-      refuse(option, 'a name that does not begin with -', value)
+    if (typeof value !== 'string' || !/^[^-]/.test(value)) refuse(option, 'a name without a leading -', value)
   },
   locks(option, value) {
     if (value !== null) expectMethods(option, value, 'a LockManager or null', 'request', 'query')

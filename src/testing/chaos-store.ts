@@ -106,11 +106,11 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
       call(() =>
         store.acquire(
           { ...ask, ...(ask.wake && { wake: push(ask.wake) }), ...(ask.lost && { lost: push(ask.lost) }) },
-          options,
+          limitedByCaller(options),
         ),
       ),
     renew: (ask, options) => call(() => store.renew(ask, options)),
-    release: (ask, options) => call(() => store.release(ask, options)),
+    release: (ask, options) => call(() => store.release(ask, limitedByCaller(options))),
     sweep: (query, options) => call(() => store.sweep(query, options)),
     read: (resources, options) =>
       read(`read ${JSON.stringify(resources)}`, () => store.read(resources, options)),
@@ -127,4 +127,16 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     [Symbol.asyncDispose]: () => store.close(),
   }
   return chaos
+}
+
+/** A copy, because an answer may get lost here: a store that limits its calls must not tell the caller so. */
+function limitedByCaller(call?: CallOptions): CallOptions | undefined {
+  if (!call) return undefined
+  return {
+    timeout: call.timeout,
+    ...(call.queued && { queued: call.queued }),
+    get signal() {
+      return call.signal
+    },
+  } as CallOptions
 }

@@ -176,6 +176,7 @@ export class Calls {
       ended?.(undefined, true)
       return Promise.reject(this.closedError())
     }
+    if (call && limitMs < Infinity) call.limited = true
     const running = new Running(call, this.clock.monotonic(), limitMs, atClose)
     const unlisten = this.#followSignal(call, running)
     let working: T | Promise<T>
@@ -276,7 +277,7 @@ export class Calls {
   }
 
   protected silenceError(ms: number): LeaseError {
-    return new LeaseError('store-unavailable', `${this.#backend}: no answer within ${ms} ms`)
+    return new LeaseError('store-unavailable', `${this.#backend}: no answer within ${Math.ceil(ms)} ms`)
   }
 
   #abortedError(cause: unknown): LeaseError {
