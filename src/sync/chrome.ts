@@ -1,10 +1,10 @@
 /** Browser extensions: `chrome.*` or `browser.*` as the storage and the messenger of a sync. */
 import { expectObject, expectOptions, expectText, hasMethods, isObject, refuse } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
-import { webLocks } from './locks.ts'
+import { locksWithin } from './locks.ts'
 import type { Messenger } from './messenger.ts'
 import type { SyncOptions } from './options.ts'
-import { type Items, onPageReturn, type StorageAdapter } from './storage.ts'
+import { onPageReturn, type StorageAdapter, type StorageLimits } from './storage.ts'
 
 /** The part of `chrome.*` and `browser.*` that is used. A fake fits as well. */
 export interface ChromeApi {
@@ -63,10 +63,8 @@ export interface ChromeContextOptions extends ChromeMessengerOptions {
   readonly href?: string
 }
 
-/** Of `storage.sync`: `QUOTA_BYTES_PER_ITEM`, for a key and the JSON of its value; `QUOTA_BYTES`; `MAX_ITEMS`. */
-const SYNC_ITEM_BYTES = 8192
-const SYNC_BYTES = 102_400
-const SYNC_ITEMS = 512
+/** `QUOTA_BYTES_PER_ITEM`, `QUOTA_BYTES` and `MAX_ITEMS`. */
+const SYNC_LIMITS: StorageLimits = { of: 'storage.sync', itemBytes: 8192, bytes: 102_400, items: 512 }
 
 /**
  * What `createSync` and `createCoordinator` need in this context of an extension. Pages and the worker write under
@@ -79,11 +77,11 @@ export function chromeContext(
   options: ChromeContextOptions = {},
 ): Pick<SyncOptions, 'storage' | 'messenger' | 'locks' | 'writes'> {
   expectOptions(options, { area: 1, href: 1, tabs: 1, api: 1 })
-  const { area, api = globalApi(), href = globalThis.location?.href, ...rest } = options
+  const { area, api = globalApi(), href = globalThis.location?.href } = options
   expectText('href', href)
-  const ports = { storage: chromeStorage(area, api), messenger: chromeMessenger({ ...rest, api }) }
+  const ports = { storage: chromeStorage(area, api), messenger: messengerOver(api, options.tabs) }
   const isContentScript = !href.startsWith(api.runtime.getURL(''))
-  return isContentScript ? { ...ports, writes: 'coordinator' } : { ...ports, locks: webLocks() }
+  return isContentScript ? { ...ports, writes: 'coordinator' } : { ...ports, locks: locksWithin() }
 }
 
 /**
@@ -99,13 +97,9 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
   const area = api.storage[name]
   if (!area) refuse('area', 'a storage area of this browser', name)
   return {
-    ...(name === 'sync' && { shared: true, log: chromeStorage('local', api) }),
+    ...(name === 'sync' && { shared: true, limits: SYNC_LIMITS, log: chromeStorage('local', api) }),
     get: (keys) => explained(() => area.get([...keys])),
-    async set(items) {
-      // The browser refuses a write for its frequency before it looks at the size. What can never fit must not wait.
-      if (name === 'sync') expectFit(items, await explained(() => area.get(null)))
-      await explained(() => area.set(items))
-    },
+    set: (items) => explained(() => area.set(items)),
     remove: (keys) => explained(() => area.remove([...keys])),
     keys: () => explained(async () => area.getKeys?.() ?? Object.keys(await area.get(null))),
     subscribe(listener) {
@@ -120,22 +114,6 @@ export function chromeStorage(name: ChromeAreaName = 'local', api: ChromeApi = g
       }
     },
   }
-}
-
-function expectFit(items: Items, stored: Items): void {
-  let sum = 0
-  const all = Object.entries({ ...stored, ...items })
-  for (const [key, value] of all) {
-    const bytes = new TextEncoder().encode(key + JSON.stringify(value)).length
-    sum += bytes
-    if (key in items && bytes > SYNC_ITEM_BYTES) tooLarge(`${key} takes ${bytes} bytes`, SYNC_ITEM_BYTES)
-  }
-  if (sum > SYNC_BYTES) tooLarge(`everything would take ${sum} bytes`, SYNC_BYTES)
-  if (all.length > SYNC_ITEMS) tooLarge(`there would be ${all.length} items`, SYNC_ITEMS)
-}
-
-function tooLarge(what: string, limit: number): never {
-  throw new LeaseError('store-failed', `${what}; storage.sync allows ${limit}`)
 }
 
 /** Only too many writes in a minute can be retried. A full storage stays so. */
@@ -159,7 +137,11 @@ async function explained<T>(call: () => Promise<T>): Promise<T> {
  */
 export function chromeMessenger(options: ChromeMessengerOptions = {}): Messenger {
   expectOptions(options, { tabs: 1, api: 1 })
-  const { tabs = {}, api = globalApi() } = options
+  const { api = globalApi(), tabs } = options
+  return messengerOver(api, tabs)
+}
+
+function messengerOver(api: ChromeApi, tabs: object | false = {}): Messenger {
   if (tabs !== false) expectObject('tabs', tabs)
   if (!hasMethods(api?.runtime, 'sendMessage')) refuse('api', '`chrome` or `browser` of an extension', api)
   return {

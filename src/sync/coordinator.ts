@@ -1,12 +1,13 @@
 import { asLeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
-import { storedIds } from './fold.ts'
+import { answerTo, readHint } from './hints.ts'
+import { storedIds } from './layout.ts'
 import { readRecord } from './log.ts'
-import { readMessage, SYNC_ACTIONS } from './messages.ts'
+import { isSyncMessage } from './messages.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
-import { createSchedule } from './schedule.ts'
 import { logOf, type StorageListener } from './storage.ts'
-import * as writerModule from './writer.ts'
+import { WRITER_TOOLS } from './writer-tools.ts'
+import * as writing from './writing.ts'
 
 export interface Coordinator extends AsyncDisposable {
   /** Removes the keys of entities that are not in the index, and resolves with their ids. Call it at every start. */
@@ -25,36 +26,40 @@ export interface Coordinator extends AsyncDisposable {
  * chrome.runtime.onStartup.addListener(() => coordinator.cleanupOrphans())
  */
 export function createCoordinator(options: SyncBaseOptions): Coordinator {
-  // A service worker has no `import()`.
-  const parts = assemble(options, async () => writerModule)
-  const { storage, messenger, namespace, layout, clock, warn, closing, writer } = parts
-  const schedule = createSchedule(writer.carryOut, clock, warn)
+  // A bundled service worker has no `import()`.
+  const parts = assemble(options, async () => writing)
+  const { storage, messenger, namespace, layout, warn } = parts
   const unfinished = new Set<Promise<unknown>>()
 
   const stops = [
     logOf(storage).subscribe(noticeRecords),
     storage.subscribe(cleanupByIndexDiff),
     messenger?.subscribe((message) =>
-      readMessage(message, namespace) ? { action: SYNC_ACTIONS.ack } : undefined,
+      isSyncMessage(message, namespace) ? answerTo(readHint(WRITER_TOOLS, message)) : undefined,
     ),
   ]
   // Records that a page or an earlier worker left behind.
-  schedule.soon()
+  soon()
 
   const coordinator: Coordinator = {
     cleanupOrphans: () => cleanup(() => storedIds(parts)),
     async close() {
-      for (const stop of stops) notify(stop)
+      for (const end of stops) notify(end)
       await Promise.allSettled(unfinished)
-      await schedule.finish()
-      closing.abort()
+      await parts.finish()
+      parts.stop()
     },
     [Symbol.asyncDispose]: () => coordinator.close(),
   }
   return coordinator
 
+  function soon(now?: boolean): void {
+    void parts.writing().then(({ schedule }) => schedule.soon(now))
+  }
+
   async function cleanup(candidates: () => Promise<readonly string[]>): Promise<readonly string[]> {
     const cleaned = candidates().then(async (orphans) => {
+      const { writer } = await parts.writing()
       const { gone } = await writer.perform([{ orphans }])
       return orphans.filter((id) => gone.has(id))
     })
@@ -71,7 +76,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
   function noticeRecords(changes: Parameters<StorageListener>[0]): void {
     for (const [key, change] of Object.entries(changes ?? {})) {
       const record = layout.isRecord(key) && readRecord(change?.newValue)
-      if (record) schedule.soon(record.soon)
+      if (record) soon(record.soon)
     }
   }
 

@@ -2,10 +2,8 @@
 import { isObject } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { isDeepEqual, withChanges } from './json.ts'
-import type { Layout } from './layout.ts'
 import type { Operation } from './log.ts'
 import { settingsAfter } from './settings.ts'
-import type { Items, StorageAdapter } from './storage.ts'
 
 export interface Base {
   readonly indexed: ReadonlySet<string>
@@ -75,25 +73,4 @@ export function createFold(base: Base) {
     const stored = base.indexed.has(id) && !removed.has(id) ? base.find(id) : undefined
     return values.get(id) ?? (isObject(stored) ? stored : undefined)
   }
-}
-
-interface Stored {
-  readonly storage: StorageAdapter
-  readonly layout: Layout
-}
-
-/**
- * Reads these keys. In a storage that several devices share, an entity is in the index as soon as its key exists:
- * another device may have added it.
- */
-export async function readHead(stored: Stored, keys = stored.layout.headKeys): Promise<Items> {
-  const items = await stored.storage.get(keys)
-  if (!stored.storage.shared) return items
-  const found = (await storedIds(stored)).map((id) => [id, {}] as const)
-  return { ...items, ...stored.layout.change(items, [], found).index }
-}
-
-/** The ids of the entities that have a key, also of orphans. */
-export async function storedIds({ storage, layout }: Stored): Promise<readonly string[]> {
-  return (await storage.keys()).flatMap((key) => layout.idOf(key) ?? [])
 }

@@ -1,7 +1,7 @@
 /** The format of the stored data, and its record in the storage. */
 import { isObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { type Layout, MAX_SHARDS, type StorageKeys } from './layout.ts'
+import type { Layout, StorageKeys } from './layout.ts'
 import type { Items } from './storage.ts'
 
 /** A context must not write into a storage of another format. */
@@ -49,15 +49,10 @@ export function expectFormat(items: Items, keys: StorageKeys, format: Format): v
     )
 }
 
-/** Whether the storage must be migrated first. Throws if it has a format that this context cannot migrate. */
-export function needsMigration(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
+/** Whether the storage must be migrated first, or cannot be used at all. */
+export function hasOtherFormat(items: Items, { keys, inIndex }: Layout, format: Format): boolean {
   const meta = readMeta(items, keys)
   if (!meta) return format.schemaVersion > 1
-  const isOlder =
-    meta.schemaVersion <= format.schemaVersion &&
-    meta.shards <= MAX_SHARDS &&
-    (meta.option === 'A' || (meta.option === 'B' && format.option === 'B'))
-  if (!isOlder) expectFormat(items, keys, format)
   const all = items[keys.all]
   const leftOver = !inIndex && isObject(all) && Object.keys(all).length > 0
   return show(meta) !== show(format) || leftOver

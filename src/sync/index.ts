@@ -28,7 +28,7 @@ export type { MessageListener, Messenger } from './messenger.ts'
 export type { Migrations, StoredState } from './migrate.ts'
 export type { DefaultsOf, SyncBaseOptions, SyncOptions } from './options.ts'
 export { DEFAULT_SETTINGS, type SyncSettings, settingsProblems } from './settings.ts'
-export type { Items, StorageAdapter, StorageChange, StorageListener } from './storage.ts'
+export type { Items, StorageAdapter, StorageChange, StorageLimits, StorageListener } from './storage.ts'
 export { createSync, type Sync } from './sync.ts'
 export {
   type ExportedCollection,

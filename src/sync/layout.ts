@@ -26,9 +26,7 @@ function storageKeys(namespace: string, log = 'log'): StorageKeys {
 }
 
 /** The keys of a sync without a namespace. */
-export const STORAGE_KEYS: StorageKeys = storageKeys('')
-
-export type EntityEntries = readonly (readonly [id: string, entity: object])[]
+export const STORAGE_KEYS: StorageKeys = /* @__PURE__ */ storageKeys('')
 
 export const MAX_SHARDS = 1024
 
@@ -43,7 +41,7 @@ export interface LayoutOptions {
  * A part of the index. Option A: the entities by id, all in one part. Option B: the place of each id in the list of all
  * ids, in one part or in several (`shards`).
  */
-type Part = Map<string, unknown>
+export type Part = Map<string, unknown>
 
 export type Layout = ReturnType<typeof createLayout>
 
@@ -57,10 +55,6 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
     inIndex ? keys.all : at ? `${keys.index}:${at}` : keys.index,
   )
   const read = (items: Items) => indexKeys.map((key) => (inIndex ? readAll : readShard)(items[key]))
-  const write = (part: Part) =>
-    inIndex
-      ? Object.fromEntries(part)
-      : { ids: [...part.keys()], ...(shards > 1 && { order: [...part.values()] }) }
   const entityKey = (id: string) => keys.entityPrefix + id
 
   return {
@@ -70,8 +64,9 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
     /** The keys of everything but the entities and the log, also of the other option. */
     headKeys: [...new Set([keys.meta, keys.settings, keys.all, keys.index, ...indexKeys])],
     inIndex,
-    /** An index without entities. */
-    empty: Object.fromEntries(indexKeys.map((key) => [key, write(new Map())])),
+    /** The parts of the index, one for each of its keys. `null`: the part is damaged. */
+    read,
+    entityKey,
     /** The keys of entities. Empty if the index contains the entities. */
     entityKeys: (ids: Iterable<string>): string[] => (inIndex ? [] : Array.from(ids, entityKey)),
     /** Whether this is the key of a record of the log. */
@@ -96,32 +91,6 @@ export function createLayout({ namespace, option, shards: wanted, storage }: Lay
       const [all] = inIndex ? read(items) : []
       return (id) => (inIndex ? all?.get(id) : items[entityKey(id)])
     },
-    /** The entities to write, and the changed part of the index, which may be empty. */
-    change(items: Items, removed: Iterable<string>, entries: EntityEntries) {
-      const parts = read(items).map((part): Part => part ?? new Map())
-      const changed: Record<string, Part> = {}
-      let last = 0
-      if (!inIndex)
-        for (const part of parts) for (const place of part.values()) last = Math.max(last, Number(place))
-      const partOf = (id: string) => {
-        const at = shards > 1 ? hash(id) % shards : 0
-        return [indexKeys[at], parts[at]] as [string, Part]
-      }
-      for (const id of removed) {
-        const [key, part] = partOf(id)
-        if (part.delete(id)) changed[key] = part
-      }
-      for (const [id, entity] of entries) {
-        const [key, part] = partOf(id)
-        if (!inIndex && part.has(id)) continue
-        part.set(id, inIndex ? entity : ++last)
-        changed[key] = part
-      }
-      return {
-        entities: Object.fromEntries(inIndex ? [] : entries.map(([id, entity]) => [entityKey(id), entity])),
-        index: Object.fromEntries(Object.entries(changed).map(([key, part]) => [key, write(part)])),
-      }
-    },
   }
 }
 
@@ -138,9 +107,10 @@ function readShard(index: unknown = { ids: [] }): Part | null {
   return new Map(ids.map((id, at) => [id, Number.isFinite(places[at]) ? places[at] : at + 1]))
 }
 
-/** FNV-1a. Every context must compute the same shard for an id. */
-function hash(id: string): number {
-  let code = 0x811c9dc5
-  for (let at = 0; at < id.length; at++) code = Math.imul(code ^ id.charCodeAt(at), 0x01000193)
-  return code >>> 0
+/** The ids of the entities that have a key, also of orphans. */
+export async function storedIds(stored: {
+  readonly storage: StorageAdapter
+  readonly layout: Layout
+}): Promise<readonly string[]> {
+  return (await stored.storage.keys()).flatMap((key) => stored.layout.idOf(key) ?? [])
 }

@@ -31,6 +31,8 @@ export interface WebLocksOptions {
   readonly clock?: Clock
 }
 
+const LOCK_WAIT_MS = 10_000
+
 /**
  * Web Locks, for pages and workers of one origin. Not for content scripts: their locks belong to the host page.
  *
@@ -39,10 +41,18 @@ export interface WebLocksOptions {
  */
 export function webLocks(options: WebLocksOptions = {}): SyncLocks {
   expectOptions(options, { locks: 1, wait: 1, clock: 1 })
-  const { locks = globalThis.navigator?.locks, wait = 10_000, clock = systemClock } = options
-  expectMethods('locks', locks, 'Web Locks, which need https or localhost', 'request')
+  const { locks, wait = LOCK_WAIT_MS, clock = systemClock } = options
   expectMethods('clock', clock, 'a Clock', 'setTimer')
-  const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
+  return locksWithin(wait === Infinity ? wait : expectDuration('wait', wait, 0), clock, locks)
+}
+
+/** Web Locks with checked options. */
+export function locksWithin(
+  waitMs = LOCK_WAIT_MS,
+  clock = systemClock,
+  locks: RequestsLocks | undefined = globalThis.navigator?.locks,
+): SyncLocks {
+  expectMethods('locks', locks, 'Web Locks, which need https or localhost', 'request')
   return {
     async withLease(resource, work) {
       const limit = new AbortController()
@@ -52,7 +62,7 @@ export function webLocks(options: WebLocksOptions = {}): SyncLocks {
         cancel()
         return work()
       }
-      return locks.request(resource, { signal }, hold).catch((cause: unknown) => {
+      return (locks as RequestsLocks).request(resource, { signal }, hold).catch((cause: unknown) => {
         if (!signal.aborted) throw asLeaseError(cause, resource)
         const message = `${resource} was not free within ${waitMs} ms`
         throw new LeaseError('lease-held', message, { cause, resource })

@@ -10,7 +10,7 @@
  */
 import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
-import { LeaseError } from '../base/errors.ts'
+import type { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { type FieldChanges, isId } from './json.ts'
 
@@ -57,14 +57,6 @@ export interface Answer {
 export function isAnswer(value: unknown): value is Answer {
   const { refused, gone } = Object(value) as Partial<Answer>
   return isList(refused) && isList(gone, isId)
-}
-
-/** Why the operation at this position could not be carried out. */
-export function refusalIn(answer: unknown, position: number): LeaseError | undefined {
-  const refusal = isAnswer(answer) ? answer.refused[position] : null
-  if (!refusal) return undefined
-  const { code, message, resource } = refusal
-  return new LeaseError(code, String(message), { resource })
 }
 
 /** `DONE`, an answer or a missing record: carried out. `null`: malformed. */

@@ -1,5 +1,6 @@
 /** The migration of all stored data from an older format. */
 import type { Format } from './format.ts'
+import { changeIndex, emptyIndex, readHead } from './index-changes.ts'
 import type { Layout } from './layout.ts'
 import type { Items, StorageAdapter } from './storage.ts'
 import { expectIds, readRecords } from './stored-records.ts'
@@ -30,6 +31,22 @@ export interface MigrateOptions {
   readonly defaults: object
 }
 
+/** Throws if the storage has a format that this context cannot migrate. */
+export function expectOlder(
+  { MAX_SHARDS, expectFormat, readMeta }: WriterTools,
+  items: Items,
+  { keys }: Layout,
+  format: Format,
+): void {
+  const meta = readMeta(items, keys)
+  const isOlder =
+    !meta ||
+    (meta.schemaVersion <= format.schemaVersion &&
+      meta.shards <= MAX_SHARDS &&
+      (meta.option === 'A' || (meta.option === 'B' && format.option === 'B')))
+  if (!isOlder) expectFormat(items, keys, format)
+}
+
 /**
  * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. The write replaces
  * what it migrates, so it needs no more space than its result. Call it under the lock, with what the head keys and the
@@ -42,7 +59,7 @@ export async function migrate(
   logged: Items,
   resets: boolean,
 ): Promise<void> {
-  const { DONE, isObject, createFold, createLayout, logOf, readHead, readKeys, readMeta } = tools
+  const { DONE, isObject, createFold, createLayout, logOf, readKeys, readMeta } = tools
   const { storage, layout, format, namespace, migrations, defaults, set, remove } = options
   const { keys } = layout
   const log = logOf(storage)
@@ -53,7 +70,7 @@ export async function migrate(
   )
   const stored = new Map<string, unknown>()
   for (const source of sources) {
-    const items = await readHead({ storage, layout: source })
+    const items = await readHead(tools, { storage, layout: source })
     const ids = resets ? (source.ids(items) ?? []) : expectIds(tools, source, items)
     const lookup = source.lookup({ ...items, ...(await readKeys(storage, source.entityKeys(ids))) })
     // If two sources have the same id, the earlier source is newer.
@@ -83,7 +100,8 @@ export async function migrate(
   const ids = new Set([...before.keys(), ...Object.keys(state.entities)])
   const entries = [...ids].map((id) => [id, state.entities[id]] as [string, object])
 
-  const { entities, index } = layout.change(
+  const { entities, index } = changeIndex(
+    layout,
     {},
     [],
     entries.filter(([id, entity]) => Object.hasOwn(state.entities, id) && entity !== undefined),
@@ -91,7 +109,7 @@ export async function migrate(
   const items: Items = {
     ...(!layout.inIndex && hasOptionA && { [keys.all]: {} }),
     ...entities,
-    ...layout.empty,
+    ...emptyIndex(layout),
     ...index,
     ...(state.settings !== undefined && { [keys.settings]: state.settings }),
     ...(log === storage && Object.fromEntries(done.map((key) => [key, DONE]))),

@@ -13,17 +13,19 @@ import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { jsonCopy } from './json.ts'
 import { createLayout, MAX_SHARDS } from './layout.ts'
-import type { loadWriter } from './load-writer.ts'
+import type { loadWriting } from './load-writing.ts'
 import type { SyncLocks } from './locks.ts'
-import { createAnnounce } from './messages.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
 import { DEFAULT_SETTINGS, type SyncSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
 import type { SyncSchemas } from './validate.ts'
 import { createWarn, type SyncWarning } from './warnings.ts'
-import type { StorageWriter } from './writer.ts'
 import { WRITER_TOOLS } from './writer-tools.ts'
+import type { Writing } from './writing.ts'
+
+/** What a write needs could not be loaded: how long to wait until the next attempt. */
+const LOAD_AGAIN_MS = 1000
 
 const MIN_ACK_TIMEOUT_MS = 150
 const MAX_ACK_TIMEOUT_MS = 300
@@ -89,10 +91,10 @@ const CHECKS: Checks<SyncOptions<object, object>> = {
   validate: expectObject,
 }
 
-/** Checks the options, and creates the parts that a sync and a coordinator have in common. `load`: the writer. */
+/** Checks the options, and creates the parts that a sync and a coordinator have in common. `load`: what a write needs. */
 export function assemble<E extends object, S extends object>(
   options: SyncOptions<E, S>,
-  load: typeof loadWriter,
+  load: typeof loadWriting,
 ) {
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
   const checked = checkEach(options, CHECKS as Checks<SyncOptions<E, S>>) as SyncOptions<E, S>
@@ -103,34 +105,58 @@ export function assemble<E extends object, S extends object>(
   if (option === 'A') expectWhole('shards', shards, 1, 1)
   if (writes === 'coordinator' && !messenger)
     refuse('messenger', 'a Messenger to reach the coordinator', messenger)
-  const defaults = (checked.defaults ?? (schemas.settings ? {} : DEFAULT_SETTINGS)) as S
 
   const layout = createLayout({ namespace, option, shards, storage })
-  const format = { option, shards, schemaVersion: schema.version }
-  const lockName = `holdfast:${layout.keys.all}`
-  const warn = createWarn(onWarning)
   const closing = new AbortController()
-  const ports = { messenger, namespace, clock, warn, closing: closing.signal }
-  const announce = createAnnounce({ ...ports, ackTimeoutMs: ackTimeout as number, resend })
-  const common = { storage, layout, format, defaults, warn }
-  const own = { ...common, namespace, locks, migrations: schema.migrations, lockName }
-  let loaded: Promise<StorageWriter> | undefined
-  const loadedWriter = () => {
-    loaded ??= load().then(
-      ({ storageWriter }) => storageWriter(WRITER_TOOLS, own),
-      (cause) => {
-        loaded = undefined
-        // The page is offline. The log keeps the writes, and any other context may carry them out.
-        throw new LeaseError('store-unavailable', messageOf(cause), { cause })
-      },
-    )
-    return loaded
+  const warn = createWarn(onWarning)
+  let isOffline = false
+  let loaded: Promise<Writing> | undefined
+  const parts = {
+    storage,
+    messenger,
+    locks,
+    namespace,
+    layout,
+    format: { option, shards, schemaVersion: schema.version },
+    migrations: schema.migrations,
+    defaults: (checked.defaults ?? (schemas.settings ? {} : DEFAULT_SETTINGS)) as S,
+    schemas,
+    batch,
+    ackTimeoutMs: ackTimeout as number,
+    resend,
+    clock,
+    warn,
+    closing: closing.signal,
+    stop: () => closing.abort(),
+    writing: () => {
+      loaded ??= load().then(
+        ({ createWriting }) => createWriting(WRITER_TOOLS, parts),
+        (cause) => {
+          loaded = undefined
+          // The page is offline. The log keeps the writes, and any other context may carry them out.
+          throw new LeaseError('store-unavailable', messageOf(cause), { cause })
+        },
+      )
+      return loaded
+    },
+    /** The coordinator carries out the records of this context: it has no locks of the extension. */
+    leavesRecords: writes === 'coordinator',
+    /** There are records to carry out. */
+    soon: () => {
+      if (parts.leavesRecords || closing.signal.aborted) return
+      parts.writing().then(
+        ({ schedule }) => schedule.soon(),
+        (error) => {
+          if (!isOffline) warn('write-postponed', error.message, error)
+          isOffline = true
+          clock.setTimer(parts.soon, LOAD_AGAIN_MS, true)
+        },
+      )
+    },
+    /** Carries out what is scheduled. */
+    finish: async () => (await loaded?.catch(() => undefined))?.schedule.finish(),
   }
-  const writer: StorageWriter = {
-    carryOut: async (key) => (await loadedWriter()).carryOut(key),
-    perform: async (operations) => (await loadedWriter()).perform(operations),
-  }
-  return { ...common, schemas, messenger, namespace, batch, clock, closing, announce, writer }
+  return parts
 }
 
 export type Parts<E extends object, S extends object> = ReturnType<typeof assemble<E, S>>

@@ -4,8 +4,8 @@
  */
 import { asLeaseError } from '../base/errors.ts'
 import { backoffMs, pause } from '../base/pause.ts'
-import { readHead } from './fold.ts'
 import { expectFormat, readMeta, show } from './format.ts'
+import { storedIds } from './layout.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import type { Parts } from './options.ts'
 import { usableSettings } from './settings.ts'
@@ -79,11 +79,11 @@ export function createReader<E extends object, S extends object>(options: Reader
   }
 
   async function loadUntilDone(wanted: ReadonlySet<string>): Promise<void> {
-    for (let tries = 1; !closing.signal.aborted; tries++)
+    for (let tries = 1; !closing.aborted; tries++)
       try {
         return await load(new Set(wanted))
       } catch (error) {
-        if (closing.signal.aborted || asLeaseError(error).code === 'closed') return options.invalidated(error)
+        if (closing.aborted || asLeaseError(error).code === 'closed') return options.invalidated(error)
         if (tries === 1) warn('read-failed', 'the storage could not be read; the read is repeated', error)
         await pause(clock, backoffMs(clock, tries), { background: true })
       }
@@ -97,10 +97,10 @@ export function createReader<E extends object, S extends object>(options: Reader
       indexKeys.some((key) => wanted.has(key)) || (storage.shared && ![...ids].every(view.indexes))
     const readsSettings = wanted.has(keys.settings)
     const headKeys = readsIndex ? layout.headKeys : readsSettings ? [keys.settings] : []
-    const items = head ?? (headKeys.length > 0 ? await readHead(options, headKeys) : {})
+    const items = head ?? (await readKeys(storage, headKeys))
     const update: ViewUpdate<E, S> = {
       ...(readsSettings && settingsIn(items)),
-      ...(readsIndex && indexIn(items)),
+      ...(readsIndex && indexIn(items, storage.shared ? await storedIds(options) : [])),
     }
     view.apply(update)
     // New entities are reported in the order of the index.
@@ -143,11 +143,17 @@ export function createReader<E extends object, S extends object>(options: Reader
     return checked ? { settings: checked } : {}
   }
 
-  function indexIn(items: Items): ViewUpdate<E, S> {
-    const ids = usable('other-format', () => {
+  /**
+   * `found`: the entities that have a key, in a storage that several devices share. There an entity is in the index as
+   * soon as its key exists: another device may have added it.
+   */
+  function indexIn(items: Items, found: readonly string[]): ViewUpdate<E, S> {
+    const indexed = usable('other-format', () => {
       expectFormat(items, keys, format)
       return layout.ids(items)
     })
+    const ids =
+      found.length > 0 && indexed !== undefined ? [...new Set([...(indexed ?? []), ...found])] : indexed
     if (ids) return { ids, revision: readMeta(items, keys)?.revision ?? 0 }
     if (ids === null)
       warn('malformed-index', `${indexKeys[0]} is damaged; rebuildIndex() restores it from the entities`)

@@ -1,8 +1,8 @@
 /** Carries out records a moment after the last one was appended, so that a burst of writes changes the index once. */
 import type { Clock } from '../base/clock.ts'
-import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { Warn } from './warnings.ts'
 import type { Outcome } from './writer.ts'
+import type { WriterTools } from './writer-tools.ts'
 
 const IDLE_MS = 100
 const LONGEST_WAIT_MS = 1000
@@ -13,23 +13,28 @@ export interface Schedule {
   soon(now?: boolean): void
   /** Carries out what is scheduled, without waiting. */
   finish(): Promise<void>
-  cancel(): void
 }
 
-/** Without `carryOut` nothing is ever done: this context leaves it to others. */
+export interface ScheduleOptions {
+  readonly clock: Clock
+  readonly warn: Warn
+  /** Nothing is carried out after it. */
+  readonly closing: AbortSignal
+}
+
 export function createSchedule(
-  carryOut: (() => Promise<Outcome>) | undefined,
-  clock: Clock,
-  warn: Warn,
+  { LeaseError, asLeaseError }: WriterTools,
+  carryOut: () => Promise<Outcome>,
+  { clock, warn, closing }: ScheduleOptions,
 ): Schedule {
   let cancelTimer: (() => void) | undefined
   let latest = 0
   /** Attempts in a row that failed. */
   let failures = 0
+  closing.addEventListener('abort', cancel)
 
   return {
     soon(now = false) {
-      if (!carryOut) return
       if (!cancelTimer) latest = clock.monotonic() + LONGEST_WAIT_MS
       // Contexts that wait for the same records do not all ask for the lock at the same moment.
       const idleMs = Math.min(IDLE_MS * (1 + clock.random()), latest - clock.monotonic())
@@ -38,12 +43,11 @@ export function createSchedule(
     async finish() {
       if (cancelTimer) await run()
     },
-    cancel,
   }
 
   function start(ms: number): void {
     cancel()
-    cancelTimer = clock.setTimer(() => void run(), ms, true)
+    if (!closing.aborted) cancelTimer = clock.setTimer(() => void run(), ms, true)
   }
 
   function cancel(): void {
@@ -54,8 +58,7 @@ export function createSchedule(
   async function run(): Promise<void> {
     cancel()
     try {
-      const outcome = await carryOut?.()
-      for (const answer of outcome?.answers.values() ?? [])
+      for (const answer of (await carryOut()).answers.values())
         if (answer instanceof LeaseError && answer.retryable) throw answer
       failures = 0
     } catch (error) {

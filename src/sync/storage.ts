@@ -10,6 +10,15 @@ export interface StorageChange {
 /** `null`: anything may have changed, for example while the page was in the back/forward cache. */
 export type StorageListener = (changes: Readonly<Record<string, StorageChange>> | null) => void
 
+/** What a storage can hold. Sizes are bytes in UTF-8: of a key and the JSON of its value, and of all of them. */
+export interface StorageLimits {
+  /** The name of the storage, for messages. */
+  readonly of: string
+  readonly itemBytes: number
+  readonly bytes: number
+  readonly items: number
+}
+
 /** Keys and JSON values that several contexts share. Values are copied, never shared. */
 export interface StorageAdapter {
   /** The items that exist; missing keys are left out. All items are read at the same moment. */
@@ -29,6 +38,11 @@ export interface StorageAdapter {
   subscribe(listener: StorageListener): () => void
   /** Other devices write to it as well, at any time and without our locks. */
   readonly shared?: boolean
+  /**
+   * A write beyond these limits is refused before it is acknowledged. For a storage that refuses a write for its
+   * frequency before it looks at the size: what can never fit must not wait.
+   */
+  readonly limits?: StorageLimits
   /** Where writes wait until they are carried out, if this storage allows only few writes. Default: this storage. */
   readonly log?: StorageAdapter
 }

@@ -1,22 +1,17 @@
-import { expectFunction, refuse } from '../base/arguments.ts'
-import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
-import { COORDINATOR_MS, createAppend } from './append.ts'
+import { createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
-import { readHead, storedIds } from './fold.ts'
-import { expectFormat, needsMigration } from './format.ts'
-import { createHints } from './hints.ts'
-import { expectId, type FieldChanges, fieldChanges, isDeepEqual, jsonCopy, withChanges } from './json.ts'
-import { loadWriter } from './load-writer.ts'
-import type { Operation } from './log.ts'
-import { messageAbout } from './messages.ts'
+import { hasOtherFormat } from './format.ts'
+import { createLifecycle } from './lifecycle.ts'
+import { loadWriting } from './load-writing.ts'
+import { isSyncMessage } from './messages.ts'
 import { assemble, type DefaultsOf, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
-import { createSchedule } from './schedule.ts'
-import { type SyncSettings, settingsAfter } from './settings.ts'
+import type { SyncSettings } from './settings.ts'
 import { logOf, type StorageListener } from './storage.ts'
-import { conform } from './validate.ts'
 import { createView, type SyncState } from './view.ts'
+import { checkedEntity, createWrites } from './writes.ts'
+import type { SyncMethods } from './writing.ts'
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
   /** Reads all stored data. The first write calls it by itself. After a failure it can be called again. */
@@ -65,13 +60,6 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   close(): Promise<void>
 }
 
-/** Stores entities and settings in one write, after all of them were checked. For `importCollection`. */
-export const REPLACE: unique symbol = Symbol('replace')
-
-export interface Replacing {
-  [REPLACE](entities: Iterable<unknown>, settings: object, reset: boolean): Promise<void>
-}
-
 /**
  * Shares settings and entities between all contexts of an extension, or all tabs of an application.
  *
@@ -84,50 +72,44 @@ export interface Replacing {
 export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S> & DefaultsOf<S>,
 ): Sync<E, S> {
-  const parts = assemble<E, S>(options, loadWriter)
-  const { storage, messenger, layout, format, schemas, defaults, clock, warn, closing, announce } = parts
-  const { keys } = layout
-
+  const parts = assemble<E, S>(options, loadWriting)
+  const { storage, messenger, layout, format, closing } = parts
+  const log = logOf(storage)
   const changes = createChanges<E, S>()
   const view = createView<E, S>(
-    defaults,
-    (news) => !closing.signal.aborted && changes.emit(news),
+    parts.defaults,
+    (news) => !closing.aborted && changes.emit(news),
     storage.log !== undefined,
   )
-  const reader = createReader({ ...parts, view, invalidated })
-  // Without locks of the extension, records are left to others.
-  const writer = options.writes === 'coordinator' ? undefined : parts.writer
-  const schedule = createSchedule(writer?.carryOut, clock, warn)
-  const append = createAppend({
+  const lifecycle = createLifecycle({
     ...parts,
-    view,
-    bootstrap,
-    isReady: () => status === 'ready',
-    writer,
-    schedule,
-    read: reader.read,
+    load,
+    // The extension may have been reloaded, and then even this may throw.
+    unsubscribe() {
+      for (const end of subscriptions) notify(end)
+    },
+    onStatus: (status) => changes.emit([{ type: 'status', status }]),
   })
-  const log = logOf(storage)
-
-  let status: SyncStatus = 'loading'
-  let closed: Promise<void> | undefined
-  let bootstrapping: Promise<void> | undefined
-  const unfinished = new Set<Promise<unknown>>()
+  const own = { ...parts, ...lifecycle, view, methods }
+  const reader = createReader(own)
+  const append = createAppend(own)
+  const context = { ...own, reader, append, checked: checkedEntity(parts.schemas.entity) }
 
   // Subscribe before the first read, so that no change is missed.
-  const stops = [
+  const subscriptions = [
     storage.subscribe(onChanged),
-    log === storage ? undefined : log.subscribe(onLogChanged),
-    messenger?.subscribe(createHints({ ...parts, view, reader, write })),
+    log === storage ? undefined : log.subscribe(onChanged),
+    messenger?.subscribe((message) => (isSyncMessage(message, parts.namespace) ? hear(message) : undefined)),
   ]
 
-  const sync: Sync<E, S> & Replacing = {
-    bootstrap: () => tracked(bootstrap),
+  return {
+    ...createWrites(context),
+    bootstrap: () => lifecycle.tracked(lifecycle.bootstrap),
     get status() {
-      return status
+      return lifecycle.status()
     },
     get isBootstrapped() {
-      return status === 'ready'
+      return lifecycle.isReady()
     },
     get waiting() {
       return view.waiting
@@ -140,212 +122,44 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       return view.settings
     },
     subscribe: changes.subscribe,
-
-    setEntity: (id, entity) => sync.setEntities([[id, entity]]),
-    async setEntities(entities) {
-      const delta = checkedDelta(entities)
-      if (delta.length > 0) await write({ delta })
-    },
-    async patchEntity(id, fields) {
-      expectId(id)
-      const changes = fieldChanges(`fields of ${id}`, fields)
-      const entity = view.get(id)
-      if (entity) conform(`entity ${id}`, withChanges(entity, changes), schemas.entity)
-      await write({ id, patch: changes })
-    },
-    async updateEntity(id, change) {
-      expectId(id)
-      expectFunction('change', change)
-      let thrown: { readonly error: unknown } | undefined
-      const guarded = (entity: E | undefined) => {
-        try {
-          return change(entity)
-        } catch (error) {
-          thrown = { error }
-          throw error
-        }
-      }
-      await tracked(() => update(id, guarded)).catch((error) => {
-        // The caller's own error, as it was thrown.
-        throw thrown ? thrown.error : error
-      })
-    },
-    async removeEntity(...ids) {
-      ids.forEach(expectId)
-      if (ids.length > 0) await write({ delta: [...new Set(ids)].map((id) => [id, null]) })
-    },
-    async updateSettings(fields) {
-      await write({ settings: checkedSettings(fields) })
-    },
-    reset: () => write({ reset: true }),
-    cleanupOrphans: () =>
-      tracked(async () => {
-        await bootstrap()
-        const orphans = (await storedIds(parts)).filter((id) => !view.indexes(id))
-        const { gone } = await append.perform({ orphans })
-        return orphans.filter((id) => gone.has(id))
-      }),
-    rebuildIndex: () =>
-      tracked(async () => {
-        await bootstrap()
-        await append.perform({ rebuild: true })
-        await reader.read(layout.indexKeys)
-      }),
-    close: () => (closed ??= close()),
-    [Symbol.asyncDispose]: () => sync.close(),
-    async [REPLACE](entities, fields, reset) {
-      await write({
-        ...(reset && { reset }),
-        delta: checkedDelta(entities),
-        settings: checkedSettings(fields),
-      })
-    },
-  }
-  return sync
-
-  async function close(): Promise<void> {
-    await Promise.allSettled(unfinished)
-    if (status === 'invalidated') return
-    await schedule.finish()
-    stop('closed')
+    close: lifecycle.close,
+    [Symbol.asyncDispose]: lifecycle.close,
   }
 
-  function bootstrap(): Promise<void> {
-    bootstrapping ??= loadAll().catch((error) => {
-      bootstrapping = undefined
-      throw failed(error)
-    })
-    return bootstrapping
-  }
-
-  async function loadAll(): Promise<void> {
-    let head = await readHead(parts)
-    if (needsMigration(head, layout, format)) {
-      await (writer?.carryOut() ?? append.perform({}, COORDINATOR_MS).catch(() => {}))
-      head = await readHead(parts)
-      expectFormat(head, keys, format)
+  async function load(): Promise<void> {
+    let head = await storage.get(layout.headKeys)
+    if (hasOtherFormat(head, layout, format)) {
+      const { migrate } = await methods()
+      head = await migrate(head)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     await Promise.all([reader.readAll(head), readLog()])
-    if (status === 'loading') setStatus('ready')
   }
 
   /** Shows the records of the log, and has them carried out. */
   async function readLog(): Promise<void> {
     const records = (await log.keys()).filter(layout.isRecord)
     await reader.read(records)
-    if (records.length > 0) schedule.soon()
+    if (records.length > 0) parts.soon()
   }
 
-  async function write(operation: Operation): Promise<void> {
-    await tracked(() => append.write(operation))
+  /** What is loaded on demand. */
+  async function methods(): Promise<SyncMethods<E>> {
+    return (await parts.writing()).methodsOf(context)
   }
 
-  /** `close` waits for the work. */
-  async function tracked<T>(work: () => Promise<T>): Promise<T> {
-    if (closed || status === 'invalidated')
-      throw new LeaseError('closed', `this sync is ${closed ? 'closed' : status}`)
-    const done = work()
-    unfinished.add(done)
-    try {
-      return await done
-    } catch (error) {
-      throw failed(error)
-    } finally {
-      unfinished.delete(done)
-    }
-  }
-
-  async function update(id: string, change: (entity: E | undefined) => E): Promise<void> {
-    const earlier = [...unfinished]
-    await bootstrap()
-    await Promise.allSettled(earlier)
-    const next = (entity: object | undefined) => checked(id, change(entity as E | undefined))
-    let hasChanged: boolean
-    do {
-      const entity = view.get(id)
-      const operation: Operation = writer
-        ? { id, update: next }
-        : { id, swap: [entity ?? null, next(entity)] }
-      hasChanged = await append.perform(operation).then(
-        () => false,
-        (error) => {
-          if (writer || error.code !== 'conflict') throw error
-          return true
-        },
-      )
-      await reader.read(view.indexes(id) ? reader.keysOf([id]) : layout.indexKeys)
-    } while (hasChanged)
-    const stored = view.get(id)
-    if (stored) announce(messageAbout([[id, stored]]))
-  }
-
-  function checkedDelta(entities: Iterable<unknown>): [id: string, entity: E][] {
-    if (typeof Object(entities)[Symbol.iterator] !== 'function')
-      refuse('entities', 'pairs of id and entity', entities)
-    const delta = new Map<string, E>()
-    for (const pair of entities) {
-      if (!Array.isArray(pair)) refuse('entities', 'pairs of id and entity', pair)
-      const [id, entity] = pair
-      expectId(id)
-      delta.set(id, checked(id, entity))
-    }
-    return [...delta]
-  }
-
-  function checkedSettings(fields: object): FieldChanges {
-    const changes = fieldChanges('settings', fields)
-    if (sync.isBootstrapped)
-      conform('settings', settingsAfter(view.settings, changes, defaults), schemas.settings)
-    return changes
-  }
-
-  /** As it is stored: after the transformations of the schema, which it goes through again when it is read. */
-  function checked(id: string, entity: unknown): E {
-    const name = `entity ${id}`
-    const input = jsonCopy(name, entity as E)
-    if (!schemas.entity) return input
-    const result = jsonCopy(name, conform(name, input, schemas.entity))
-    if (!isDeepEqual(conform(name, result, schemas.entity), result))
-      refuse('validate', 'a schema that leaves its own result as it is', schemas.entity)
-    return result
-  }
-
-  function failed(error: unknown): LeaseError {
-    const failure = asLeaseError(error)
-    if (failure.code === 'closed') invalidated(failure)
-    return failure
-  }
-
-  function invalidated(error: unknown): void {
-    if (closed || status === 'invalidated') return
-    stop('invalidated')
-    warn('invalidated', asLeaseError(error).message, error)
-  }
-
-  function stop(end: SyncStatus): void {
-    // The extension may have been reloaded, and then even this may throw.
-    for (const stop of stops) notify(stop)
-    schedule.cancel()
-    setStatus(end)
-    closing.abort()
-  }
-
-  function setStatus(next: SyncStatus): void {
-    status = next
-    changes.emit([{ type: 'status', status }])
-  }
-
-  /** The storage of the log may have other keys that look like ours. */
-  function onLogChanged(changes: Parameters<StorageListener>[0]): void {
-    const records = Object.entries(changes ?? {}).filter(([key]) => layout.isRecord(key))
-    if (!changes || records.length > 0) onChanged(changes && Object.fromEntries(records))
+  /** Without an answer if it cannot be loaded. The storage reports the change as well. */
+  function hear(message: unknown): Promise<unknown> {
+    return methods().then(
+      ({ hear }) => hear(message),
+      () => undefined,
+    )
   }
 
   function onChanged(changes: Parameters<StorageListener>[0]): void {
     append.onChanged(changes)
     reader.onChanged(changes)
     // Anything may have happened, also writes of pages that are closed now.
-    if (!changes) readLog().catch(failed)
+    if (!changes) readLog().catch(lifecycle.failed)
   }
 }

@@ -2,7 +2,8 @@
 import { expectOptions, isObject, refuse } from '../base/arguments.ts'
 import { isId } from './json.ts'
 import type { SyncSettings } from './settings.ts'
-import { REPLACE, type Replacing, type Sync } from './sync.ts'
+import type { Sync } from './sync.ts'
+import { REPLACE, type Replacing } from './writes.ts'
 
 export interface ExportedCollection<E extends object = object, S extends object = SyncSettings> {
   readonly settings: S

@@ -10,6 +10,12 @@ import { createFold, type Fold } from './fold.ts'
 import { isDeepEqual } from './json.ts'
 import { idsIn, type Operation } from './log.ts'
 
+/**
+ * Up to this number of entities, a write is acknowledged when the index contains it. A larger index is changed when
+ * no more writes come, and a write is acknowledged when it is in the log.
+ */
+const SMALL_INDEX = 1000
+
 /** A snapshot of the shown data. It is the same object until something changes. */
 export interface SyncState<E extends object, S extends object> {
   /** All entities with their ids, in the order in which they were added. The same array until an entity changes. */
@@ -141,8 +147,9 @@ export function createView<E extends object, S extends object>(
     get revision() {
       return revision
     },
-    get size() {
-      return index.size
+    /** Whether a write waits until the index contains it. */
+    get isSmall() {
+      return index.size <= SMALL_INDEX
     },
   }
 

@@ -1,25 +1,30 @@
 import { isObject, refuse } from '../base/arguments.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { createFold, readHead, storedIds } from './fold.ts'
-import { expectFormat, needsMigration, readMeta, show } from './format.ts'
-import { createLayout } from './layout.ts'
-import { DONE, readRecord } from './log.ts'
+import { createFold } from './fold.ts'
+import { expectFormat, hasOtherFormat, readMeta, show } from './format.ts'
+import { isId } from './json.ts'
+import { createLayout, MAX_SHARDS, storedIds } from './layout.ts'
+import { DONE, isAnswer, readRecord } from './log.ts'
 import { logOf, readKeys } from './storage.ts'
 import { createTurns } from './turns.ts'
+import { conform } from './validate.ts'
 
-/** What the writer has from the rest of a sync, because it is loaded on demand: see Pages in ARCHITECTURE. */
+/** What `writing.ts` has from the rest of a sync, because it is loaded on demand: see Pages in ARCHITECTURE. */
 export interface WriterTools {
   readonly DONE: typeof DONE
+  readonly MAX_SHARDS: typeof MAX_SHARDS
   readonly LeaseError: typeof LeaseError
   readonly asLeaseError: typeof asLeaseError
+  readonly conform: typeof conform
   readonly createFold: typeof createFold
   readonly createLayout: typeof createLayout
   readonly createTurns: typeof createTurns
   readonly expectFormat: typeof expectFormat
+  readonly hasOtherFormat: typeof hasOtherFormat
+  readonly isAnswer: typeof isAnswer
+  readonly isId: typeof isId
   readonly isObject: typeof isObject
   readonly logOf: typeof logOf
-  readonly needsMigration: typeof needsMigration
-  readonly readHead: typeof readHead
   readonly readKeys: typeof readKeys
   readonly readMeta: typeof readMeta
   readonly readRecord: typeof readRecord
@@ -30,16 +35,19 @@ export interface WriterTools {
 
 export const WRITER_TOOLS: WriterTools = {
   DONE,
+  MAX_SHARDS,
   LeaseError,
   asLeaseError,
+  conform,
   createFold,
   createLayout,
   createTurns,
   expectFormat,
+  hasOtherFormat,
+  isAnswer,
+  isId,
   isObject,
   logOf,
-  needsMigration,
-  readHead,
   readKeys,
   readMeta,
   readRecord,

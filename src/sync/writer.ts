@@ -4,9 +4,11 @@
  * key, and the records, which are carried out again.
  */
 import type { LeaseError } from '../base/errors.ts'
+import { expectFit } from './fit.ts'
+import { changeIndex, emptyIndex, readHead } from './index-changes.ts'
 import type { HeldLease, SyncLocks } from './locks.ts'
 import type { Answer, DONE, LogRecord, Operation } from './log.ts'
-import { type MigrateOptions, migrate, type Writes } from './migrate.ts'
+import { expectOlder, type MigrateOptions, migrate, type Writes } from './migrate.ts'
 import type { Items } from './storage.ts'
 import { expectIds, type LoggedOperations, readRecords } from './stored-records.ts'
 import type { SyncWarningCode, Warn } from './warnings.ts'
@@ -35,16 +37,16 @@ export interface StorageWriter {
 export interface StorageWriterOptions extends MigrateOptions {
   /** Without locks, two contexts at the same time may undo each other's change of the index. */
   readonly locks: SyncLocks | undefined
-  /** The lock for every change of the index. */
-  readonly lockName: string
   readonly warn: Warn
 }
 
 export function storageWriter(tools: WriterTools, options: StorageWriterOptions): StorageWriter {
-  const { LeaseError, asLeaseError, createFold, readHead, storedIds, show } = tools
-  const { expectFormat, needsMigration, readMeta, logOf, readKeys, createTurns } = tools
-  const { storage, locks, layout, format, lockName, warn } = options
+  const { LeaseError, asLeaseError, createFold, storedIds, show } = tools
+  const { expectFormat, hasOtherFormat, readMeta, logOf, readKeys, createTurns } = tools
+  const { storage, locks, layout, format, warn } = options
   const { keys } = layout
+  /** For every change of the index. */
+  const lockName = `holdfast:${keys.all}`
   const log = logOf(storage)
   const reported = new Set<string>()
   let last: Promise<unknown> = Promise.resolve()
@@ -82,7 +84,9 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
   function writesUnder(lease?: HeldLease): Writes {
     return {
       async set(items, to = storage) {
-        if (canWrite(Object.keys(items))) await to.set(items)
+        if (!canWrite(Object.keys(items))) return
+        await expectFit(tools, to, items)
+        await to.set(items)
       },
       async remove(keys, records = []) {
         if (log !== storage && canWrite(records)) await log.remove(records)
@@ -107,9 +111,10 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
     unlogged: readonly Operation[],
     stored?: (outcome: Outcome) => void,
   ): Promise<Outcome> {
-    const readAll = () => Promise.all([readHead(options), readLog(expected)])
+    const readAll = () => Promise.all([readHead(tools, options), readLog(expected)])
     let [base, logged] = await readAll()
-    if (needsMigration(base, layout, format)) {
+    if (hasOtherFormat(base, layout, format)) {
+      expectOlder(tools, base, layout, format)
       const resets = unlogged.some(({ reset }) => reset)
       await migrate(tools, { ...options, ...writes }, base, logged, resets)
       ;[base, logged] = await readAll()
@@ -141,7 +146,7 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
     for (const record of records) {
       const all = [...waiting, record]
       try {
-        await carryOut(writes, all, [], await readHead(options), outcome)
+        await carryOut(writes, all, [], await readHead(tools, options), outcome)
         waiting = []
       } catch (error) {
         const failure = asLeaseError(error)
@@ -197,16 +202,17 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
     operations.forEach(folded.apply)
     const { removed, values, settings, refused } = folded
     // A shard that is missing later is damaged, so all of them are written.
-    const missing = Object.keys(layout.empty).filter((key) => !(key in items))
+    const unused = emptyIndex(layout)
+    const missing = Object.keys(unused).filter((key) => !(key in items))
     // A missing index says nothing, and another device's index may come later than its entities.
     const hasOrphans = !storage.shared && missing.length === 0
     const orphans = operations
       .flatMap(({ orphans = [] }) => (hasOrphans ? orphans : []))
       .filter((id) => !indexed.has(id) && !values.has(id))
 
-    const { entities, index } = layout.change(items, removed, [...values])
+    const { entities, index } = changeIndex(layout, items, removed, [...values])
     const indexChanged = resets || Object.keys({ ...rebuilt, ...index }).length > 0
-    const empty = Object.entries(layout.empty).filter(([key]) => resets || missing.includes(key))
+    const empty = Object.entries(unused).filter(([key]) => resets || missing.includes(key))
     const answers = Object.fromEntries(
       records.map(([key, operations]) => [key, answerTo(tools, operations, refused, orphans)]),
     )
@@ -260,7 +266,7 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
   async function rebuiltIndex(): Promise<Items> {
     if (layout.inIndex) throw new LeaseError('store-failed', `${layout.indexKeys[0]} contains the entities`)
     const found = (await storedIds(options)).map((id) => [id, {}] as const)
-    return { ...layout.empty, ...layout.change({}, [], found).index }
+    return { ...emptyIndex(layout), ...changeIndex(layout, {}, [], found).index }
   }
 
   /** The record of an update, as a record that sets the result. */

@@ -1,5 +1,0 @@
-import * as writer from './writer.ts'
-
-export async function loadWriter(): Promise<typeof writer> {
-  return writer
-}

@@ -1,0 +1,5 @@
+import * as writing from './writing.ts'
+
+export async function loadWriting(): Promise<typeof writing> {
+  return writing
+}
