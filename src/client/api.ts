@@ -31,6 +31,7 @@ type FieldName =
   | 'name'
   | 'passes'
   | 'place'
+  | 'postponed_ms'
   | 'request'
   | 'request_id'
   | 'saved_at'

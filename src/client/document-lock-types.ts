@@ -20,6 +20,12 @@ export interface DocumentLockOptions {
    * for all locks of a page.
    */
   readonly clientId?: string | undefined
+  /**
+   * After this time without input in the page, a holder is asked whether it still edits, if somebody waits or asks for
+   * the lock. Without input in the next 30 s, it runs the steps of `beforeRelease` and hands over. Input in an iframe
+   * counts only if the page calls `touch()`. Default: never.
+   */
+  readonly idleAfter?: Duration | undefined
   /** Default: a worker's. */
   readonly clock?: Clock | undefined
 }
@@ -77,10 +83,13 @@ export interface DocumentLock extends AsyncDisposable {
   /** Asks the holder to hand over. Resolves with whether this tab has the lock, after the answer or its time limit. */
   requestHandOver(): Promise<boolean>
   /**
-   * Answers the request in the state. Save first: with `true` the other tab gets the lock. A take-over cannot be
-   * declined: then `false` rejects.
+   * Answers the request in the state. Save first: with `true` the other tab gets the lock. With a time, such as `'2m'`
+   * (at most 10 minutes), the other one is told to wait, and this tab is asked again after it. A take-over cannot be
+   * declined or postponed: then it rejects.
    */
-  answer(granted: boolean): Promise<void>
+  answer(answer: boolean | Duration): Promise<void>
+  /** Counts as input of the user for `idleAfter`. Input in the page itself counts by itself. */
+  touch(): void
   /** Releases the lock and ends all listening. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { expectBoolean, expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -7,6 +7,9 @@ import { areHeaders, baseUrl } from './api.ts'
 import type { DocumentLock, DocumentLockOptions } from './document-lock-types.ts'
 import type { ReleaseStep } from './release-steps.ts'
 import { openRoomLock, type RoomLock } from './room-lock.ts'
+
+/** The longest time that the server accepts. */
+const MAX_POSTPONE_MS = 600_000
 
 /** Identifies this page, for all its locks. */
 let pageId: string | undefined
@@ -25,12 +28,13 @@ const closings = new Map<string, Promise<void>>()
  * if (await lock.acquire({ wait: '30s' })) await lock.save(text)
  */
 export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
-  expectOptions(options, { url: 1, roomId: 1, name: 1, headers: 1, clientId: 1, clock: 1 })
-  const { roomId, name, headers = {}, clock = workerClock() } = options
+  expectOptions(options, { url: 1, roomId: 1, name: 1, headers: 1, clientId: 1, idleAfter: 1, clock: 1 })
+  const { roomId, name, headers = {}, idleAfter, clock = workerClock() } = options
   expectText('roomId', roomId)
   // In the path of a request they would be another document.
   if (/^\.\.?$/.test(roomId)) refuse('roomId', 'a name other than . and ..', roomId)
   checkName(name)
+  const idleAfterMs = idleAfter === undefined ? undefined : expectDuration('idleAfter', idleAfter, 1000)
   // A promise is checked when it has resolved.
   const isLater = typeof headers === 'function' || 'then' in Object(headers)
   if (!isLater && !areHeaders(headers)) refuse('headers', 'HTTP headers', headers)
@@ -46,9 +50,10 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   const isFollowed = () => ![undefined, room].includes(roomLocks.get(key))
   const room: RoomLock = isShared
     ? open
-    : openRoomLock({ url, roomId, clientId, clock, headers, name, former, isFollowed })
+    : openRoomLock({ url, roomId, clientId, clock, headers, name, idleAfterMs, former, isFollowed })
   if (isShared) room.sender.headers = headers
   if (isShared && name) room.rename(name)
+  if (isShared && idleAfterMs) room.sender.idleAfterMs = idleAfterMs
   const { users, objects, view } = room
   roomLocks.set(key, room)
   /** What this object does before it gives the lock up. */
@@ -134,10 +139,13 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
     takeOver: () => demand(room.takeOver()),
     requestHandOver: () => demand(room.requestHandOver()),
 
-    async answer(granted) {
-      expectBoolean('granted', granted)
-      await room.answer(granted)
+    async answer(answer) {
+      await room.answer(
+        typeof answer === 'boolean' ? answer : expectDuration('answer', answer, 1000, MAX_POSTPONE_MS),
+      )
     },
+
+    touch: room.touch,
 
     close() {
       closing ??= end()

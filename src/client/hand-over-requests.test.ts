@@ -12,19 +12,29 @@ let clock: FakeClock
 let view: LockView
 let follow: ReturnType<typeof followHandOverRequests>
 const refresh = vi.fn()
+const onPostponed = vi.fn()
 beforeEach(() => {
   clock = new FakeClock(0)
   view = createLockView(clock)
   view.change({ me: ME })
   refresh.mockClear()
-  follow = followHandOverRequests({ clock, view, refresh })
+  onPostponed.mockClear()
+  follow = followHandOverRequests({ clock, view, refresh, onPostponed })
 })
 
 describe('a request for the lock', () => {
   it('is shown to its holder, until it is answered', () => {
     view.dispatch({ type: 'granted', token: 7 })
     follow.onEvent('document.takeover-requested', REQUEST)
-    const request = { id: 'r', name: 'Ken', kind: 'request', until: 15_000, isOwn: false, passes: [] }
+    const request = {
+      id: 'r',
+      name: 'Ken',
+      kind: 'request',
+      until: 15_000,
+      isOwn: false,
+      passes: [],
+      postponedUntil: null,
+    }
     expect(view.state.request).toEqual(request)
     follow.onEvent('document.takeover-answered', { request_id: 'another' })
     expect(view.state.request).not.toBeNull()
@@ -56,6 +66,41 @@ describe('a request for the lock', () => {
     const by = { ...you, client_id: 'c9' }
     follow.onEvent('document.takeover-requested', { ...REQUEST, by })
     expect(view.state.request).toMatchObject({ isOwn: true })
+  })
+})
+
+describe('a request that the holder postpones', () => {
+  const POSTPONED = { request_id: 'r', by: you, postponed_ms: 120_000, answer_within_ms: 135_000 }
+
+  it('waits, for the one who asked, and is asked again when the time is over', async () => {
+    view.change({ demand: 'asking' })
+    follow.onEvent('document.takeover-postponed', POSTPONED)
+    expect(view.state).toMatchObject({ demand: 'postponed', postponedUntil: 120_000 })
+    expect(onPostponed).toHaveBeenCalledWith(135_000)
+    await clock.advance(119_999)
+    expect(view.state.demand).toBe('postponed')
+    await clock.advance(1)
+    expect(view.state).toMatchObject({ demand: 'asking', postponedUntil: null })
+  })
+
+  it('of somebody else changes nothing for this tab', () => {
+    view.change({ demand: 'asking' })
+    follow.onEvent('document.takeover-postponed', { ...POSTPONED, by: ken })
+    expect(view.state.demand).toBe('asking')
+    expect(onPostponed).not.toHaveBeenCalled()
+  })
+
+  it('is shown to the holder again when the time is over', async () => {
+    view.dispatch({ type: 'granted', token: 7 })
+    follow.onResponse({
+      status: 200,
+      body: { request: { ...REQUEST, postponed_ms: 120_000, answer_within_ms: 135_000 } },
+    })
+    expect(view.state.request).toMatchObject({ postponedUntil: 120_000, until: 135_000 })
+    await clock.advance(120_000)
+    expect(view.state.request).toMatchObject({ postponedUntil: null, until: 135_000 })
+    await clock.advance(15_000)
+    expect(view.state.request).toBeNull()
   })
 })
 

@@ -13,12 +13,16 @@ export interface HandOverRequestsOptions {
   readonly view: LockView
   /** Reads the lock. */
   readonly refresh: () => unknown
+  /** The holder has asked this tab to wait. It answers within this time. */
+  readonly onPostponed: (answerWithinMs: number) => void
 }
 
+const POSTPONED = { request_id: 'string', postponed_ms: 'number', answer_within_ms: 'number' } as const
 const REQUEST = { request_id: 'string', answer_within_ms: 'number' } as const
 
-export function followHandOverRequests({ clock, view, refresh }: HandOverRequestsOptions) {
+export function followHandOverRequests({ clock, view, refresh, onPostponed }: HandOverRequestsOptions) {
   const cancels = { request: () => {}, passedBy: () => {} }
+  let cancelPostponed = () => {}
   let wasAsked = false
   view.subscribe(() => {
     const { request, passedBy, phase } = view.state
@@ -28,6 +32,7 @@ export function followHandOverRequests({ clock, view, refresh }: HandOverRequest
     if (passedBy && phase !== 'waiting') view.change({ passedBy: null })
     endInTime('request')
     endInTime('passedBy')
+    askAgainInTime()
   })
 
   return {
@@ -45,6 +50,17 @@ export function followHandOverRequests({ clock, view, refresh }: HandOverRequest
         if (held && data.token === token && !request) view.change({ request: asked })
         if (asked.passes.some((person) => isSameTab(person, me))) view.change({ passedBy: asked })
       }
+      if (event === 'document.takeover-postponed' && hasShape(data, POSTPONED)) {
+        const now = clock.now()
+        const postponedUntil = now + data.postponed_ms
+        const change = { postponedUntil, until: now + data.answer_within_ms }
+        if (request?.id === data.request_id) view.change({ request: { ...request, ...change } })
+        if (passedBy?.id === data.request_id) view.change({ passedBy: { ...passedBy, ...change } })
+        if (view.state.demand === 'asking' && isSameTab(personOf(data.by), me)) {
+          view.change({ demand: 'postponed', postponedUntil })
+          onPostponed(data.answer_within_ms)
+        }
+      }
       if (event === 'document.takeover-answered') {
         if (request?.id === data.request_id) view.change({ request: null })
         if (passedBy?.id === data.request_id) view.change({ passedBy: null })
@@ -61,7 +77,25 @@ export function followHandOverRequests({ clock, view, refresh }: HandOverRequest
       until: clock.now() + data.answer_within_ms,
       isOwn: by.sessionId === view.state.me?.sessionId,
       passes: Array.isArray(data.passes) ? data.passes.map(personOf) : [],
+      postponedUntil: typeof data.postponed_ms === 'number' ? clock.now() + data.postponed_ms : null,
     }
+  }
+
+  /** When the time is over that the holder has asked for, it is asked again. */
+  function askAgainInTime(): void {
+    cancelPostponed()
+    const { request, demand, postponedUntil } = view.state
+    const until = request?.postponedUntil ?? (demand === 'postponed' ? postponedUntil : null)
+    if (until === null) return
+    const askAgain = () => {
+      const { request, demand } = view.state
+      view.change({
+        request: request && { ...request, postponedUntil: null },
+        demand: demand === 'postponed' ? 'asking' : demand,
+        postponedUntil: null,
+      })
+    }
+    cancelPostponed = clock.setTimer(askAgain, Math.max(0, until - clock.now()), true)
   }
 
   /** A request that was not answered in time is over. */
@@ -73,6 +107,6 @@ export function followHandOverRequests({ clock, view, refresh }: HandOverRequest
   }
 }
 
-function isSameTab(a: Person, b: Person | null): boolean {
+export function isSameTab(a: Person, b: Person | null): boolean {
   return a.sessionId === b?.sessionId && a.clientId === b.clientId
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../base/abort.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -35,6 +36,8 @@ const RESPONSE_MS = 10_000
 const CUT_OFF_MS = 1000
 /** The longest time that any server gives a holder to save or to answer. One of an earlier version does not say it. */
 const LONGEST_DECISION_MS = 300_000
+/** A demand has a limit of its own, which the holder may extend. */
+const NO_LIMIT_MS = 3_600_000
 
 const HELD = { ...TIMES, token: 'number' } as const
 
@@ -63,7 +66,9 @@ export interface HoldRequests extends KeepStore {
   /** Gives up whatever this tab has or waits for. */
   withdraw(): Promise<void>
   save(content: unknown, token: number): Promise<void>
-  answer(requestId: string, granted: boolean): Promise<void>
+  /** The holder has asked for time, and answers within this time. So `demand` waits for longer. */
+  extendDemand(answerWithinMs: number): void
+  answer(requestId: string, answer: { granted: boolean } | { postpone_ms: number }): Promise<void>
 }
 
 export function createHoldRequests(options: HoldRequestsOptions, requests: LockRequests): HoldRequests {
@@ -73,6 +78,7 @@ export function createHoldRequests(options: HoldRequestsOptions, requests: LockR
   /** Cuts off the requests that were sent before a withdrawal. */
   let pending = new AbortController()
   let withdrawal: Promise<unknown> | undefined
+  let extendDemand = (_answerWithinMs: number) => {}
 
   return {
     async acquire(wait, stop, onWaiting, onFailure) {
@@ -117,17 +123,30 @@ export function createHoldRequests(options: HoldRequestsOptions, requests: LockR
       const earlier = withdrawal
       const limit = () => {
         const { grace_ms = LONGEST_DECISION_MS, answer_within_ms = LONGEST_DECISION_MS } = requests.terms
-        return Number(how === 'takeover' ? grace_ms : answer_within_ms) + RESPONSE_MS
+        return Number(how === 'takeover' ? grace_ms : answer_within_ms)
+      }
+      const late = new AbortController()
+      let cancelLimit = () => {}
+      extendDemand = (ms) => {
+        cancelLimit()
+        const end = () => late.abort(Error(`no answer within ${ms + RESPONSE_MS} ms`))
+        cancelLimit = clock.setTimer(end, ms + RESPONSE_MS, true)
+      }
+      const onSend = () => {
+        extendDemand(limit())
+        return NO_LIMIT_MS
       }
       let response: ApiResponse
       try {
-        response = await post(`${lockPath}/${how}`, limit, stop)
+        response = await post(`${lockPath}/${how}`, onSend, stop, late)
       } catch (error) {
         // The response may be lost, and the lock this tab's.
         const isUnclear = asLeaseError(error).code === 'store-unavailable' && withdrawal === earlier
         const grant = isUnclear && (await ask(0, stop))
         if (grant) return grant
         throw error
+      } finally {
+        cancelLimit()
       }
       const decision = DECISIONS[String(response.body.error)]
       if (decision) return decision
@@ -163,8 +182,10 @@ export function createHoldRequests(options: HoldRequestsOptions, requests: LockR
 
     save: (content, token) => save(content, token, true),
 
-    async answer(requestId, granted) {
-      const body = { request_id: requestId, granted }
+    extendDemand: (answerWithinMs) => extendDemand(answerWithinMs),
+
+    async answer(requestId, answer) {
+      const body = { request_id: requestId, ...answer }
       expectSuccess(await api({ method: 'POST', path: `${lockPath}/request/answer`, body }))
     },
   }
@@ -194,13 +215,22 @@ export function createHoldRequests(options: HoldRequestsOptions, requests: LockR
     return response.status === 409 ? null : { lease: leaseOf(response), sent }
   }
 
-  async function post(path: string, limit: () => number, stop: AbortSignal): Promise<ApiResponse> {
+  /** `ending` ends it before its limit. */
+  async function post(
+    path: string,
+    limit: () => number,
+    stop: AbortSignal,
+    ending = new AbortController(),
+  ): Promise<ApiResponse> {
     // A withdrawal that arrives later would end what this request is granted.
     await withdrawal?.catch(() => {})
     await former
     await keepSession()
     stop.throwIfAborted()
-    return observed({ method: 'POST', path, body: { name: name() }, limit: limit(), signal: pending.signal })
+    const { signal } = pending
+    const unlisten = onAbort(signal, () => ending.abort(signal.reason))
+    const body = { name: name() }
+    return observed({ method: 'POST', path, body, limit: limit(), signal: ending.signal }).finally(unlisten)
   }
 
   async function renew(): Promise<Renewal> {

@@ -8,15 +8,16 @@ import { type Keeper, keepLease } from '../core/keep-lease.ts'
 import { type ApiResponse, type Body, isSignedOut } from './api.ts'
 import { followHandOverRequests } from './hand-over-requests.ts'
 import { createHoldRequests, type Grant, type HoldRequestsOptions } from './hold-requests.ts'
+import { watchIdleHolder } from './idle-holder.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
 import type { LockRequests } from './lock-requests.ts'
-import type { Demand } from './lock-state.ts'
+import type { Demand, HandOverRequest } from './lock-state.ts'
 import type { LockUpdates } from './lock-updates.ts'
 import type { LockView } from './lock-view.ts'
 import { isGrant, trackRequests } from './pending-requests.ts'
 import { type ReleaseStep, runSteps } from './release-steps.ts'
 
-/** For this long after an agreed hand-over, the end of the lock is not a loss. */
+/** For this long after the next heartbeat of an agreed hand-over, the end of the lock is not a loss. */
 const HANDING_OVER_MS = 5000
 /** The answer to a heartbeat is late after this share of the TTL: 2 s of 30 s. */
 const LATE_SHARE = 1 / 15
@@ -28,6 +29,7 @@ export interface HoldingOptions extends HoldRequestsOptions {
   /** The uses of the lock, and the steps before it is given up: see `RoomLock`. */
   readonly users: Set<object>
   readonly steps: Set<ReleaseStep>
+  readonly idleAfterMs: () => number | undefined
   readonly isClosed: () => boolean
   /** Whether a later lock has the same id. What this one gives back would then be taken from that one. */
   readonly isFollowed: () => boolean
@@ -40,7 +42,10 @@ export interface Holding {
   save(content: unknown, token: number): Promise<void>
   takeOver(): Promise<boolean>
   requestHandOver(): Promise<boolean>
-  answer(granted: boolean): Promise<void>
+  /** A number is the time that this tab asks for, in milliseconds. */
+  answer(answer: boolean | number): Promise<void>
+  /** Counts as input of the user. */
+  touch(): void
   /** Runs steps if the lock is held. `undefined`: there is nothing to wait for. */
   runSteps(steps: Iterable<ReleaseStep>): Promise<unknown> | undefined
   /** Ends the uses of a lock that was lost, and does not resume it. */
@@ -57,14 +62,20 @@ export function createHolding(options: HoldingOptions): Holding {
   const { clock, view, updates, users, steps, isClosed } = options
   const { dispatch, change } = view
   const requests = createHoldRequests(options, options.requests)
-  const handOverRequests = followHandOverRequests({ clock, view, refresh: () => updates.refresh() })
+  const handOverRequests = followHandOverRequests({
+    clock,
+    view,
+    refresh: () => updates.refresh(),
+    onPostponed: requests.extendDemand,
+  })
+  const touch = watchIdleHolder({ clock, view, idleAfterMs: options.idleAfterMs, handOver: handOverIdle })
   const pending = trackRequests(requests, () => isHeld() || options.isFollowed())
   let kept: Keeper | undefined
   /** Lost because of the network or sleep, not to another tab: the server may still count it as this tab's. */
   let isResumable = false
   let isHandingOver = false
   /** The last request of another tab of this session. */
-  let grantedOwn: string | undefined
+  let ownGrant: { readonly id: string; readonly done: Promise<void> } | undefined
   let cancelSilence = () => {}
   /** The latest call of `acquire`. */
   let latest: { readonly until: number; readonly outcome: Promise<boolean> } | undefined
@@ -132,14 +143,19 @@ export function createHolding(options: HoldingOptions): Holding {
     takeOver: () => demandLock('takeover', 'taking-over'),
     requestHandOver: () => demandLock('request', 'asking'),
 
+    touch,
+
     async answer(granted) {
       const { request } = view.state
       if (!request) return
+      if (request.id === ownGrant?.id) return ownGrant.done
+      if (typeof granted === 'number') return postpone(request, granted)
       if (granted) await holding.runSteps(steps)
       isHandingOver = granted
       try {
-        await requests.answer(request.id, granted)
-        clock.setTimer(() => (isHandingOver = false), HANDING_OVER_MS, true)
+        await requests.answer(request.id, { granted })
+        const { heartbeat_ms = 0 } = view.terms ?? {}
+        clock.setTimer(() => (isHandingOver = false), heartbeat_ms + HANDING_OVER_MS, true)
       } catch (error) {
         isHandingOver = false
         throw error
@@ -158,10 +174,28 @@ export function createHolding(options: HoldingOptions): Holding {
   /** The person goes on in another tab, which asks for the lock. There is nobody to ask. */
   function grantOwn(): void {
     const { request } = view.state
-    if (!request?.isOwn || request.id === grantedOwn) return
-    grantedOwn = request.id
+    if (!request?.isOwn || request.id === ownGrant?.id) return
+    const done = holding.answer(true)
+    ownGrant = { id: request.id, done }
     // If the answer is lost, the server grants it when the grace period is over.
-    holding.answer(true).catch(() => {})
+    done.catch(() => {})
+  }
+
+  /** The request stays open. */
+  async function postpone(request: HandOverRequest, ms: number): Promise<void> {
+    await requests.answer(request.id, { postpone_ms: ms })
+    const { answer_within_ms = 0 } = options.requests.terms
+    const postponedUntil = clock.now() + ms
+    const until = postponedUntil + Number(answer_within_ms)
+    if (view.state.request?.id === request.id) change({ request: { ...request, postponedUntil, until } })
+  }
+
+  /** Nobody is at this page. */
+  async function handOverIdle(): Promise<void> {
+    if (view.state.request) return holding.answer(true)
+    await holding.runSteps(steps)
+    users.clear()
+    await holding.release()
   }
 
   async function request(waitMs: number): Promise<boolean> {

@@ -109,18 +109,33 @@ describe('a take-over and a request to hand over whose response is withheld', ()
   }
 
   it.each(demands)('%s: is granted after the time that the server gives, %j', async (how, said, limit) => {
-    const { requests, sent } = withhold((method) => (method === 'GET' ? said : GRANT))
+    const { requests, sent, clock } = withhold((method) => (method === 'GET' ? said : GRANT))
     const demand = requests.demand(how, never)
-    await vi.advanceTimersByTimeAsync(limit - 1)
-    expect(sent).not.toContain('POST /lock')
     await vi.advanceTimersByTimeAsync(1)
+    await clock.advance(limit - 1)
+    expect(sent).not.toContain('POST /lock')
+    await clock.advance(1)
+    expect(await demand).toMatchObject({ lease: { token: 5 } })
+  })
+
+  it('waits for longer after the holder has asked for time', async () => {
+    const { requests, sent, clock } = withhold((method) => (method === 'GET' ? SAID : GRANT))
+    const demand = requests.demand('request', never)
+    await vi.advanceTimersByTimeAsync(1)
+    await clock.advance(10_000)
+    requests.extendDemand(135_000)
+    await clock.advance(144_999)
+    expect(sent).not.toContain('POST /lock')
+    await clock.advance(1)
     expect(await demand).toMatchObject({ lease: { token: 5 } })
   })
 
   it('fails if another tab still has the lock', async () => {
-    const { requests } = withhold((method) => (method === 'GET' ? SAID : new Response('{}', { status: 409 })))
+    const answer = (method: string) => (method === 'GET' ? SAID : new Response('{}', { status: 409 }))
+    const { requests, clock } = withhold(answer)
     const demand = requests.demand('takeover', never).catch((error: unknown) => error)
-    await vi.advanceTimersByTimeAsync(15_000)
+    await vi.advanceTimersByTimeAsync(1)
+    await clock.advance(15_000)
     expect(await demand).toMatchObject({ code: 'store-unavailable' })
   })
 
@@ -167,7 +182,7 @@ describe('a 200 that is not an answer of Holdfast', () => {
       await expect(requests.save('text', 5)).rejects.toMatchObject(failure)
       await expect(requests.load()).rejects.toMatchObject(failure)
       await expect(requests.read()).rejects.toMatchObject(failure)
-      await expect(requests.answer('id', true)).rejects.toMatchObject(failure)
+      await expect(requests.answer('id', { granted: true })).rejects.toMatchObject(failure)
       await expect(requests.release({ resource: 'r', id: '5' })).rejects.toMatchObject(failure)
       await expect(requests.acquire(0, never)).rejects.toMatchObject(failure)
     },

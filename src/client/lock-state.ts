@@ -48,10 +48,23 @@ export interface HandOverRequest {
   readonly isOwn: boolean
   /** The waiters who were in the queue before the one who asks: the first 20 of them. */
   readonly passes: readonly Person[]
+  /** Until when the holder has asked for time, by this machine's clock. Then it is asked again. */
+  readonly postponedUntil: number | null
 }
 
-/** `taking-over` and `asking`: not decided yet. `failed`: the server did not answer, or does not allow it. */
-export type Demand = 'taking-over' | 'asking' | 'declined' | 'unanswered' | 'failed'
+/** This tab has the lock, and there was no input for `idleAfter`, while somebody waits or asks. */
+export interface IdleHolder {
+  /** When it hands over, by this machine's clock. Any input before keeps the lock. */
+  readonly until: number
+  /** It has handed over. */
+  readonly isOver: boolean
+}
+
+/**
+ * `taking-over` and `asking`: not decided yet. `postponed`: the holder has asked for more time. `failed`: the server did
+ * not answer, or does not allow it.
+ */
+export type Demand = 'taking-over' | 'asking' | 'postponed' | 'declined' | 'unanswered' | 'failed'
 
 export interface DocumentLockState {
   readonly phase: DocumentLockPhase
@@ -74,6 +87,10 @@ export interface DocumentLockState {
   readonly passedBy: HandOverRequest | null
   /** The progress of this tab's own `takeOver` or `requestHandOver`. */
   readonly demand: Demand | null
+  /** Until when the holder has asked this tab to wait, by this machine's clock, while `demand` is `postponed`. */
+  readonly postponedUntil: number | null
+  /** Set with the option `idleAfter` only. */
+  readonly idle: IdleHolder | null
   /** When anybody last saved, by the server's clock (ISO 8601), as far as this tab knows. `null` after a deletion. */
   readonly savedAt: string | null
   /** Rises when the content was deleted, or events may have been missed. Load again then. */
@@ -97,7 +114,16 @@ type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 /** The fields whose change affects no other field. */
 export type Independent = Pick<
   DocumentLockState,
-  'me' | 'request' | 'passedBy' | 'demand' | 'savedAt' | 'gaps' | 'connected' | 'error'
+  | 'me'
+  | 'request'
+  | 'passedBy'
+  | 'demand'
+  | 'postponedUntil'
+  | 'idle'
+  | 'savedAt'
+  | 'gaps'
+  | 'connected'
+  | 'error'
 >
 
 export const INITIAL_STATE: DocumentLockState = {
@@ -112,6 +138,8 @@ export const INITIAL_STATE: DocumentLockState = {
   request: null,
   passedBy: null,
   demand: null,
+  postponedUntil: null,
+  idle: null,
   savedAt: null,
   gaps: 0,
   connected: false,
@@ -178,5 +206,5 @@ function withPassivePhase(state: DocumentLockState): DocumentLockState {
 }
 
 function undecided({ demand }: DocumentLockState): Demand | null {
-  return demand === 'asking' || demand === 'taking-over' ? demand : null
+  return demand === 'asking' || demand === 'taking-over' || demand === 'postponed' ? demand : null
 }

@@ -23,6 +23,7 @@ export interface RoomLockOptions {
   readonly clock: Clock
   readonly name: string | undefined
   readonly headers: HeadersOption
+  readonly idleAfterMs: number | undefined
   /** Resolves when the closed lock of the same id has told the server that it is over. */
   readonly former: Promise<void> | undefined
   /** Whether a later lock has the same id. What this one gives back would then be taken from that one. */
@@ -33,12 +34,19 @@ export interface RoomLockOptions {
 export interface RoomLock
   extends Omit<
     DocumentLock,
-    'url' | 'roomId' | 'state' | 'subscribe' | 'acquire' | 'beforeRelease' | typeof Symbol.asyncDispose
+    | 'url'
+    | 'roomId'
+    | 'state'
+    | 'subscribe'
+    | 'acquire'
+    | 'answer'
+    | 'beforeRelease'
+    | typeof Symbol.asyncDispose
   > {
   readonly clock: Clock
   readonly view: LockView
-  /** What requests carry: the name that others see, which `rename` changes, and the headers. */
-  readonly sender: { name: string | undefined; headers: HeadersOption }
+  /** What requests carry: the name that others see, which `rename` changes, and the headers. And when it is idle. */
+  readonly sender: { name: string | undefined; headers: HeadersOption; idleAfterMs: number | undefined }
   /** The lock objects that share it. */
   readonly objects: Set<DocumentLock>
   /** Their uses of the lock: calls that wait for it, and those that were granted. Empty after a loss. */
@@ -49,11 +57,12 @@ export interface RoomLock
   runSteps(steps: Iterable<ReleaseStep>): Promise<unknown> | undefined
   dropLost(): void
   acquire(waitMs: number): Promise<boolean>
+  answer(answer: boolean | number): Promise<void>
 }
 
 export function openRoomLock(options: RoomLockOptions): RoomLock {
-  const { url, clock, name, headers } = options
-  const sender = { name, headers }
+  const { url, clock, name, headers, idleAfterMs } = options
+  const sender = { name, headers, idleAfterMs }
   const users = new Set<object>()
   const steps = new Set<ReleaseStep>()
   /** `undefined` until it is loaded. Until then nothing was requested, so that there is nothing to give up. */
@@ -130,9 +139,11 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     takeOver: () => demandLock('takeOver'),
     requestHandOver: () => demandLock('requestHandOver'),
 
-    async answer(granted) {
-      if (view.state.request) await (await load()).answer(granted)
+    async answer(answer) {
+      if (view.state.request) await (await load()).answer(answer)
     },
+
+    touch: () => holding?.touch(),
 
     async close() {
       isClosed = true
@@ -151,6 +162,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     holding ??= createHolding({
       ...options,
       name: () => sender.name || undefined,
+      idleAfterMs: () => sender.idleAfterMs,
       view,
       requests,
       updates,

@@ -33,7 +33,7 @@ export const lockAsk = v.object({ name: v.exactOptional(name) })
 export const lockBeat = v.object({ name: v.exactOptional(v.nullable(name)) })
 /**
  * Somebody wants the lock of the holder. `passes`: the waiters who were in the queue before that client, the first of
- * them by name. Absent if there are none.
+ * them by name. Absent if there are none. `postponed_ms`: the holder has asked for so much more time.
  */
 export const handoverRequest = v.object({
   request_id: requestId,
@@ -41,6 +41,7 @@ export const handoverRequest = v.object({
   by: person,
   passes: v.exactOptional(v.array(person)),
   answer_within_ms: milliseconds,
+  postponed_ms: v.exactOptional(milliseconds),
 })
 /** For the holder only: the oldest request that is open and not answered. */
 const asked = { request: v.exactOptional(handoverRequest) }
@@ -80,7 +81,16 @@ export const roomLocks = v.object({
 
 /** The body of `sendBeacon`, which cannot set a header. */
 export const releaseBody = v.object({ client_id: v.exactOptional(clientId), token })
-export const handoverAnswer = v.object({ request_id: requestId, granted: v.boolean() })
+/** The longest time that a holder may ask for. It may ask again. */
+export const MAX_POSTPONE_MS = 600_000
+/** The holder hands over, declines, or asks for more time: the request stays open, and is shown again after it. */
+export const handoverAnswer = v.union([
+  v.object({ request_id: requestId, granted: v.boolean() }),
+  v.object({
+    request_id: requestId,
+    postpone_ms: v.pipe(v.number(), v.integer(), v.minValue(1000), v.maxValue(MAX_POSTPONE_MS)),
+  }),
+])
 
 /** `token` is that of the last save. If nothing was saved, `revision` is 0 and all others are `null`. */
 export const documentContent = v.object({

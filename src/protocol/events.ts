@@ -23,6 +23,14 @@ export const documentEvents = {
     ...handoverRequest.entries,
     token,
   }),
+  /** The holder has asked the one who wants the lock (`by`) for so much more time. */
+  'document.takeover-postponed': v.object({
+    ...room,
+    request_id: requestId,
+    by: person,
+    postponed_ms: milliseconds,
+    answer_within_ms: milliseconds,
+  }),
   /** Also sent if the request was withdrawn; then `granted` is false. */
   'document.takeover-answered': v.object({ ...room, request_id: requestId, granted: v.boolean() }),
   /** The first waiters for the lock, in their order, and how many there are. */

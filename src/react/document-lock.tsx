@@ -29,7 +29,7 @@ export interface DocumentView<T> {
   readonly lock: Lock | null
 }
 
-interface CommonProps<T> extends Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> {
+interface CommonProps<T> extends Pick<DocumentLockOptions, 'url' | 'name' | 'headers' | 'idleAfter'> {
   readonly roomId: string
   /** Default `en`. */
   readonly lang?: 'en' | 'ja'
@@ -69,11 +69,12 @@ export interface DocumentLockProps<T> extends CommonProps<T> {
 export function DocumentLock(props: TextDocumentLockProps): ReactNode
 export function DocumentLock<T>(props: DocumentLockProps<T>): ReactNode
 export function DocumentLock<T>(props: CommonProps<T> & { readonly draft?: DraftOptions<T> }): ReactNode {
-  const { roomId, url, name, headers, lang = 'en', toText, compare, children } = props
+  const { roomId, url, name, headers, idleAfter, lang = 'en', toText, compare, children } = props
   const { state: lockState, lock } = useDocumentLock(roomId, {
     ...(url !== undefined && { url }),
     ...(name !== undefined && { name }),
     ...(headers !== undefined && { headers }),
+    ...(idleAfter !== undefined && { idleAfter }),
   })
   const { state: draftState, draft } = useDraft(lock, props.draft as DocumentLockProps<T>['draft'])
   const { content, isWritable } = draftState

@@ -47,7 +47,15 @@ describe('a person who waits after the holder has declined', () => {
   })
 })
 
-const REQUEST = { id: 'r', name: 'Jonas', kind: 'request', until: 0, isOwn: false, passes: [] } as const
+const REQUEST = {
+  id: 'r',
+  name: 'Jonas',
+  kind: 'request',
+  until: 0,
+  isOwn: false,
+  passes: [],
+  postponedUntil: null,
+} as const
 const OTHER = { clientId: 'd', token: 7, since: Date.now(), expiresAt: 0, isMe: false } as const
 const AOI = { sessionId: 'a', clientId: 'a', name: 'Aoi' }
 

@@ -36,6 +36,7 @@ const ALARMS: readonly DocumentLockPhase[] = ['troubled', 'signed-out', 'lost', 
 const SPACES = { en: ' ', ja: '' }
 
 const TITLE_ONLY: Attention = {}
+const POSTPONE = '2m'
 
 /** In these, unsaved text is not saved by itself. */
 const UNABLE: readonly DocumentLockPhase[] = ['signed-out', 'lost', 'error']
@@ -77,9 +78,8 @@ interface Confirmation {
 export function LockBanner(props: LockBannerProps) {
   const { state, lock, draft, lang = 'en', texts, attention = TITLE_ONLY, onHandOver } = props
   const words = { ...lockTexts[lang], ...texts }
-  const { request } = state
   useEveryDay()
-  useAttention(request && !request.isOwn ? words.title(request.name, request.kind) : null, attention)
+  useAttention(callOf(state, words), attention)
   useBeforeRelease(lock, onHandOver)
   const banner = useRef<HTMLElement>(null)
   /** The token of the holder that the reader may want to take the lock from. */
@@ -145,7 +145,8 @@ function contentOf(
   confirm: Confirmation,
   onHandOver: LockBannerProps['onHandOver'],
 ): BannerContent {
-  const { phase, holder, held, request, passedBy, demand, place, waiting, waiters, connected, error } = state
+  const { phase, holder, held, request, passedBy, demand, idle, place, waiting, waiters, connected, error } =
+    state
   const isOwnTab = holder?.isMe === false && holder.sessionId === state.me?.sessionId
   const other = holder && !holder.isMe ? whoOf(holder, lang) : null
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
@@ -158,7 +159,9 @@ function contentOf(
     rank: 'quiet',
   }
   const editHere: Action = { text: words.editHere, run: () => lock?.requestHandOver(), rank: 'primary' }
-  const isPending = demand === 'asking' || demand === 'taking-over'
+  const isPending = demand === 'asking' || demand === 'taking-over' || demand === 'postponed'
+  /** While the holder has asked for time. */
+  const later = demand === 'postponed' ? { until: state.postponedUntil ?? undefined, isCounted: true } : {}
   const until = holder?.expiresAt
   if (confirm.isAsked && other && !isPending && (phase === 'waiting' || phase === 'read-only'))
     return {
@@ -183,7 +186,11 @@ function contentOf(
     }
   switch (phase) {
     case 'idle':
-      return { tone: 'unknown', text: words.nobody, actions: [edit] }
+      return {
+        tone: 'unknown',
+        text: idle?.isOver ? [words.wasIdle, words.nobody].join(SPACES[lang]) : words.nobody,
+        actions: [edit],
+      }
     case 'acquiring':
       return { tone: 'pending', text: words.asking, actions: [] }
     case 'waiting':
@@ -195,6 +202,7 @@ function contentOf(
             ? [words.passedBy(passedBy.name), words.place(place)].join(SPACES[lang])
             : words.waiting(other, place),
         actions: isPending ? [leave] : [leave, ask, takeOver],
+        ...later,
       }
     case 'held': {
       const afterSaving = (run: () => unknown) => async () => {
@@ -202,21 +210,39 @@ function contentOf(
         await run()
       }
       const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
+      const keepOn: Action = { text: words.keep, run: () => lock?.touch(), rank: 'primary' }
+      if (idle && !idle.isOver)
+        return {
+          tone: 'waiting',
+          text: words.stillEditing(request?.name ?? waiters[0]?.name ?? null),
+          actions: [keepOn, stop],
+          until: idle.until,
+          isCounted: true,
+        }
       if (!request)
         return { tone: 'held', text: words.editing(waiting, waiters[0]?.name), actions: [stop], until }
-      if (request.isOwn) return { tone: 'pending', text: words.movingAway, actions: [] }
-      const passed = request.passes.map(({ name }) => name)
-      const isTakeOver = request.kind === 'take-over'
       const handOver: Action = {
         text: words.handOver,
         run: afterSaving(() => lock?.answer(true)),
         rank: 'primary',
       }
       const keep: Action = { text: words.keep, run: () => lock?.answer(false) }
+      const postpone: Action = { text: words.postpone, run: () => lock?.answer(POSTPONE) }
+      if (request.isOwn) return { tone: 'pending', text: words.movingAway, actions: [] }
+      if (request.postponedUntil !== null)
+        return {
+          tone: 'waiting',
+          text: words.postponed(request.name),
+          actions: [handOver, keep],
+          until: request.postponedUntil,
+          isCounted: true,
+        }
+      const passed = request.passes.map(({ name }) => name)
+      const isTakeOver = request.kind === 'take-over'
       return {
         tone: 'waiting',
         text: isTakeOver ? words.takenOver(request.name, passed) : words.requested(request.name, passed),
-        actions: isTakeOver ? [handOver] : [handOver, keep],
+        actions: isTakeOver ? [handOver] : [handOver, postpone, keep],
         until: request.until,
         isCounted: true,
       }
@@ -244,10 +270,11 @@ function contentOf(
         tone: 'unknown',
         text: demand
           ? words.demand[demand](other?.name ?? null)
-          : other
-            ? words.readOnly(other)
-            : words.nobody,
+          : [idle?.isOver ? words.wasIdle : '', other ? words.readOnly(other) : words.nobody]
+              .filter(Boolean)
+              .join(SPACES[lang]),
         actions: isPending ? [queue] : [queue, ask, takeOver],
+        ...later,
       }
     case 'lost':
       return {
@@ -263,6 +290,13 @@ function contentOf(
         actions: error?.retryable ? [{ ...edit, text: words.editAgain }] : [],
       }
   }
+}
+
+/** What a person must see who looks at another tab. */
+function callOf({ request, idle }: DocumentLockState, words: LockTexts): string | null {
+  if (idle && !idle.isOver) return words.titleIdle
+  const isAsked = request && !request.isOwn && request.postponedUntil === null
+  return isAsked ? words.title(request.name, request.kind) : null
 }
 
 function whoOf({ name, since }: DocumentHolder, lang: string): Who {

@@ -35,6 +35,14 @@ export interface LockTexts {
   readonly takenOver: (name: string | null, passed: readonly (string | null)[]) => string
   /** Somebody behind this person in line, or not in line, has asked for the lock. */
   readonly passedBy: (name: string | null) => string
+  /** This person has asked the one who wants the lock for more time. */
+  readonly postponed: (name: string | null) => string
+  /** The question to a holder who has not typed for a while. `next`: who wants the lock, if known. */
+  readonly stillEditing: (next: string | null) => string
+  /** The lock was handed over, because this person was away. */
+  readonly wasIdle: string
+  /** The title of the page while a holder who has not typed for a while is asked. */
+  readonly titleIdle: string
   /** The title of the page while somebody asks for the lock or takes it over. */
   readonly title: (name: string | null, kind: HandOverRequest['kind']) => string
   /** The question before a take-over. */
@@ -63,6 +71,8 @@ export interface LockTexts {
   readonly takeOver: string
   readonly handOver: string
   readonly keep: string
+  /** Asks for two more minutes. */
+  readonly postpone: string
   readonly cancel: string
 }
 
@@ -94,12 +104,17 @@ const en: LockTexts = {
   takenOver: (name, passed) =>
     `${name ?? 'Somebody'} is taking over.${inLineBefore(passed)} Hand over before the time is up.`,
   passedBy: (name) => `${name ?? 'Somebody'} has asked to edit before you.`,
+  postponed: (name) => `You are editing. ${name ?? 'Somebody'} waits for you to hand over.`,
+  stillEditing: (next) => `Still editing? ${next ?? 'Somebody'} would like to. Your text will be saved.`,
+  wasIdle: 'You were away, so you have handed over.',
+  titleIdle: '● Still editing?',
   title: (name, kind) =>
     `● ${name ?? 'Somebody'} ${kind === 'take-over' ? 'is taking over' : 'asks for'} this document`,
   confirmTakeOver: (name) =>
     `Take over from ${name ?? 'the other person'}? They get a few seconds to save, and then only you can edit.`,
   demand: {
     asking: (name) => `You have asked ${name ?? 'the other'} to hand over.`,
+    postponed: (name) => `${name ?? 'The other'} has asked you for a little more time.`,
     'taking-over': (name) => `Taking over. ${name ?? 'The other'} has a moment to save.`,
     declined: (name) => `${name ?? 'The other'} would like to go on editing.`,
     unanswered: (name) => `${name ?? 'The other'} has not answered.`,
@@ -127,6 +142,7 @@ const en: LockTexts = {
   takeOver: 'Take over',
   handOver: 'Hand over',
   keep: 'Keep editing',
+  postpone: 'Give me 2 minutes',
   cancel: 'Cancel',
 }
 
@@ -157,6 +173,11 @@ const ja: LockTexts = {
   requested: (name, passed) => `${person(name)}が編集したいそうです。${waitingBefore(passed)}交代しますか。`,
   takenOver: (name, passed) =>
     `${person(name)}が編集を引き継ごうとしています。${waitingBefore(passed)}時間内に交代してください。`,
+  postponed: (name) => `あなたが編集中です。${person(name)}が交代を待っています。`,
+  stillEditing: (next) =>
+    `まだ編集していますか。${person(next)}が編集したいそうです。内容は保存してから交代します。`,
+  wasIdle: 'しばらく操作がなかったため、交代しました。',
+  titleIdle: '● まだ編集していますか',
   passedBy: (name) => `${person(name)}が、あなたより先に編集したいとお願いしています。`,
   title: (name, kind) =>
     `● ${person(name)}が${kind === 'take-over' ? 'この文書を引き継ごうとしています' : 'この文書の交代を希望しています'}`,
@@ -164,6 +185,7 @@ const ja: LockTexts = {
     `${person(name)}から編集を引き継ぎますか。${person(name)}には保存のための数秒が与えられ、そのあとはあなただけが編集できます。`,
   demand: {
     asking: (name) => `${person(name)}に交代をお願いしました。`,
+    postponed: (name) => `${person(name)}はもう少し時間がほしいそうです。`,
     'taking-over': (name) => `引き継いでいます。${person(name)}が保存するまで少しお待ちください。`,
     declined: (name) => `${person(name)}はもう少し編集を続けたいそうです。`,
     unanswered: (name) => `${person(name)}から返事がありませんでした。`,
@@ -191,6 +213,7 @@ const ja: LockTexts = {
   takeOver: '引き継ぐ',
   handOver: '交代する',
   keep: '編集を続ける',
+  postpone: 'あと2分待ってもらう',
   cancel: 'やめる',
 }
 

@@ -16,7 +16,7 @@ export interface UseDocumentLock {
 
 /**
  * The lock of a document while the component is mounted. It requests nothing by itself: call `lock.acquire()`.
- * A change of room or address creates a new lock and releases the earlier one. New headers, such as a new token, are
+ * A change of room, address or `idleAfter` creates a new lock and releases the earlier one. New headers, such as a new token, are
  * used from the next request on. Others see a new name at once.
  *
  * @example
@@ -25,10 +25,10 @@ export interface UseDocumentLock {
  */
 export function useDocumentLock(
   roomId: string,
-  options: Pick<DocumentLockOptions, 'url' | 'name' | 'headers'> = {},
+  options: Pick<DocumentLockOptions, 'url' | 'name' | 'headers' | 'idleAfter'> = {},
 ): UseDocumentLock {
-  expectOptions(options, { url: 1, name: 1, headers: 1 })
-  const { url, name, headers } = options
+  expectOptions(options, { url: 1, name: 1, headers: 1, idleAfter: 1 })
+  const { url, name, headers, idleAfter } = options
   const [opened, setOpened] = useState<{ readonly key: string; readonly lock: DocumentLock } | null>(null)
   const latestHeaders = useRef(headers)
   useEffect(() => {
@@ -44,13 +44,13 @@ export function useDocumentLock(
       const { current = {} } = latestHeaders
       return typeof current === 'function' ? current() : current
     }
-    const created = createDocumentLock({ roomId, url: address, headers: currentHeaders })
+    const created = createDocumentLock({ roomId, url: address, headers: currentHeaders, idleAfter })
     setOpened({ key, lock: created })
     return () => {
       setOpened(null)
       void created.close()
     }
-  }, [key, roomId, address])
+  }, [key, roomId, address, idleAfter])
   useEffect(() => {
     // Another hook for the same room may have a name.
     if (name !== undefined) lock?.rename(name)

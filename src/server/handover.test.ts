@@ -148,6 +148,91 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(status)
   })
 
+  describe('that the holder postpones', () => {
+    const postpone = (by: Browser, ms: number) =>
+      by.call('POST', `${LOCK}/request/answer`, {
+        request_id: Object(requested()).request_id,
+        postpone_ms: ms,
+      })
+    /** A minute, in which the holder renews its lock. */
+    const passMinute = async () => {
+      for (let n = 0; n < 6; n++) {
+        await bed.clock.advance(10_000)
+        await holder.call('PUT', LOCK)
+      }
+    }
+
+    it('stays open for that time, is told to the room, and is then asked again', async () => {
+      const asking = other.call('POST', `${LOCK}/request`, { name: 'Aoi' })
+      await isAsked()
+      expect((await postpone(holder, 120_000)).status).toBe(200)
+      const { request_id } = Object(requested())
+      const told = heard.find(({ event }) => event === 'document.takeover-postponed')
+      const time = { postponed_ms: 120_000, answer_within_ms: 135_000 }
+      expect(told?.data).toMatchObject({ request_id, by: { name: 'Aoi' }, ...time })
+      expect((await holder.call('GET', LOCK)).body).toMatchObject({ request: { request_id, ...time } })
+      await passMinute()
+      await passMinute()
+      const { request } = Object((await holder.call('GET', LOCK)).body)
+      expect(request).toMatchObject({ request_id, answer_within_ms: 15_000 })
+      expect(request).not.toHaveProperty('postponed_ms')
+      await bed.clock.advance(15_000)
+      expect((await asking).body.error).toBe('handover_unanswered')
+    })
+
+    it('can be granted at any time', async () => {
+      const asking = other.call('POST', `${LOCK}/request`)
+      await isAsked()
+      await postpone(holder, 120_000)
+      await passMinute()
+      await answer(holder, true)
+      expect((await asking).status).toBe(200)
+    })
+
+    it('stays open although the message that told so was lost', async () => {
+      const bus = memoryBus()
+      let lost = 0
+      const publish = async (message: BusMessage) => {
+        if (lost === 0 && message.topic === 'handover' && 'postponeMs' in message.data) lost++
+        else await bus.publish(message)
+      }
+      await using lossy = await serviceBed({ bus: { ...bus, publish } })
+      const asked = lossy.browser('tab-1')
+      await asked.call('POST', LOCK)
+      const asking = lossy.browser('tab-2').call('POST', `${LOCK}/request`)
+      const request_id = await eventually(async () => {
+        const { request } = Object((await asked.call('PUT', LOCK)).body)
+        expect(request).toBeDefined()
+        return request.request_id
+      })
+      await asked.call('POST', `${LOCK}/request/answer`, { request_id, postpone_ms: 60_000 })
+      expect(lost).toBe(1)
+      await lossy.clock.advance(2000)
+      for (let n = 0; n < 4; n++) {
+        await lossy.clock.advance(10_000)
+        expect((await asked.call('PUT', LOCK)).body).toMatchObject({ request: { request_id } })
+      }
+      await asked.call('POST', `${LOCK}/request/answer`, { request_id, granted: true })
+      expect((await asking).status).toBe(200)
+    })
+
+    it.each([0, 600_001, 1.5, '2m'])('is refused for %j ms', async (ms) => {
+      const asking = other.call('POST', `${LOCK}/request`)
+      await isAsked()
+      expect((await postpone(holder, ms as number)).status).toBe(400)
+      await answer(holder, false)
+      await asking
+    })
+
+    it('is refused for a takeover', async () => {
+      const taking = other.call('POST', `${LOCK}/takeover`)
+      await isAsked()
+      expect((await postpone(holder, 60_000)).body.error).toBe('takeover_not_declinable')
+      await bed.clock.advance(5000)
+      expect((await taking).status).toBe(200)
+    })
+  })
+
   it('takes a lock that becomes free meanwhile', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()

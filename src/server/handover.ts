@@ -3,6 +3,7 @@
  *
  *     takeover: told ──grace period over, or holder agrees──▶ replaced; the holder cannot decline
  *     request:  told ──holder agrees──▶ replaced; holder declines ──▶ declined; no answer ──▶ as configured
+ *               holder asks for more time ──▶ told again when that is over
  *
  * A request of the holder's own session, from another tab, ends like a takeover: an answer decides, or the grace period.
  * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
@@ -14,7 +15,7 @@ import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { type HandoverRequest, handoverRequest, type Person } from '../protocol/index.ts'
+import { type HandoverRequest, type handoverAnswer, handoverRequest, type Person } from '../protocol/index.ts'
 import { type Announcer, keyOf } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
@@ -32,6 +33,7 @@ const TELL_AGAIN_MS = 2000
 /** What nodes tell each other: a holder's answer, or that a request is open for so long (0: it has ended). */
 const message = v.union([
   v.object({ requestId: v.string(), token: v.number(), granted: v.boolean() }),
+  v.object({ requestId: v.string(), token: v.number(), postponeMs: v.number() }),
   v.object({
     requestId: v.string(),
     token: v.number(),
@@ -41,6 +43,7 @@ const message = v.union([
     kind: v.exactOptional(handoverRequest.entries.kind),
     by: v.exactOptional(handoverRequest.entries.by),
     passes: handoverRequest.entries.passes,
+    postponedMs: v.exactOptional(v.number()),
   }),
 ])
 
@@ -66,6 +69,7 @@ interface PendingRequest {
   readonly token: number
   withdraw(): void
   answered(granted: boolean): void
+  postponed(ms: number): void
 }
 
 /** A request of any node that was announced and has not ended. */
@@ -76,6 +80,10 @@ interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by' | 'pas
   isAnswered: boolean
   /** What the holder has answered at this node. */
   granted?: boolean | undefined
+  /** Until when the holder has asked for time. */
+  postponedUntil?: number | undefined
+  /** It has done so at this node. */
+  isPostponedHere?: boolean | undefined
 }
 
 export class Handover {
@@ -130,7 +138,7 @@ export class Handover {
   requestTo(room: string, token: number): HandoverRequest | undefined {
     const now = this.#options.clock.monotonic()
     for (const [request_id, open] of this.#open.get(token) ?? []) {
-      const { kind, by, passes, until } = open
+      const { kind, by, passes, until, postponedUntil = now } = open
       if (open.room === room && until > now && !open.isAnswered && kind && by)
         return {
           request_id,
@@ -138,27 +146,49 @@ export class Handover {
           by,
           ...(passes && { passes }),
           answer_within_ms: Math.ceil(until - now),
+          ...(postponedUntil > now && { postponed_ms: Math.ceil(postponedUntil - now) }),
         }
     }
     return undefined
   }
 
-  /** Only the holder may answer, and only a request that is open. `takeover`: it cannot be declined. */
+  /** Only the holder may answer, and only a request that is open. `takeover`: it can only be agreed to. */
   async answer(
     room: string,
     client: LockClient,
-    requestId: string,
-    granted: boolean,
+    answer: v.InferOutput<typeof handoverAnswer>,
   ): Promise<'answered' | 'no-lock' | 'not-yours' | 'no-request' | 'takeover'> {
-    const { locks, announcer, clock } = this.#options
+    const { locks, announcer, clock, answerWithin } = this.#options
+    const { request_id: requestId } = answer
     const holder = await locks.holder(room)
     if (!holder) return 'no-lock'
     if (!locks.isHolder(room, client, holder)) return 'not-yours'
     const open = this.#open.get(holder.token)?.get(requestId)
     if (open?.room !== room || open.until <= clock.monotonic()) return 'no-request'
-    if (open.kind === 'takeover' && !granted) return 'takeover'
+    if (open.kind === 'takeover' && !('granted' in answer && answer.granted)) return 'takeover'
+    // Another message about it may have come meanwhile.
+    const current = () => this.#open.get(holder.token)?.get(requestId) ?? open
+    if ('postpone_ms' in answer) {
+      const { postpone_ms: postponeMs } = answer
+      await this.#tellPostponed(requestId, holder.token, postponeMs)
+      Object.assign(current(), {
+        postponedUntil: clock.monotonic() + postponeMs,
+        until: clock.monotonic() + postponeMs + answerWithin,
+        isPostponedHere: true,
+      })
+      if (open.by)
+        await announcer.publishToRoom('document.takeover-postponed', {
+          room_id: room,
+          request_id: requestId,
+          by: open.by,
+          postponed_ms: postponeMs,
+          answer_within_ms: postponeMs + answerWithin,
+        })
+      return 'answered'
+    }
+    const { granted } = answer
     await this.#tellAnswer(requestId, holder.token, granted)
-    Object.assign(open, { isAnswered: true, granted })
+    Object.assign(current(), { isAnswered: true, granted })
     await announcer.publishToRoom('document.takeover-answered', {
       room_id: room,
       request_id: requestId,
@@ -176,13 +206,31 @@ export class Handover {
       if (open) open.isAnswered = true
       return
     }
-    const { requestId, token, openMs, ...about } = data
+    if ('postponeMs' in data) {
+      const pending = this.#pending.get(data.requestId)
+      if (pending?.token === data.token) pending.postponed(data.postponeMs)
+      return
+    }
+    const { requestId, token, openMs, postponedMs, ...about } = data
+    const now = this.#options.clock.monotonic()
     const ofHolder = this.#open.get(token) ?? new Map<string, OpenRequest>()
-    const { isAnswered = false, granted } = ofHolder.get(requestId) ?? {}
+    const known = ofHolder.get(requestId)
+    const { isAnswered = false, granted, isPostponedHere } = known ?? {}
+    const leftMs = (known?.postponedUntil ?? 0) - now
     // Its node still waits for the answer, so the message with the answer was lost.
     if (openMs > 0 && granted !== undefined) this.#tellAnswer(requestId, token, granted).catch(() => {})
-    const until = this.#options.clock.monotonic() + openMs
-    if (openMs > 0) setLimited(ofHolder, requestId, { ...about, until, isAnswered, granted }, MAX_OPEN)
+    // So was the message that it is postponed.
+    const isLost = openMs > 0 && isPostponedHere === true && postponedMs === undefined && leftMs >= 1000
+    if (isLost) this.#tellPostponed(requestId, token, leftMs).catch(() => {})
+    const open: OpenRequest = {
+      ...about,
+      until: known && isLost ? known.until : now + openMs,
+      isAnswered,
+      granted,
+      isPostponedHere,
+      postponedUntil: isLost ? known?.postponedUntil : postponedMs && now + postponedMs,
+    }
+    if (openMs > 0) setLimited(ofHolder, requestId, open, MAX_OPEN)
     else ofHolder.delete(requestId)
     if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN)
     else this.#open.delete(token)
@@ -190,6 +238,10 @@ export class Handover {
 
   #tellAnswer(requestId: string, token: number, granted: boolean): Promise<void> {
     return this.#options.bus.publish({ topic: TOPIC, data: { requestId, token, granted } })
+  }
+
+  #tellPostponed(requestId: string, token: number, postponeMs: number): Promise<void> {
+    return this.#options.bus.publish({ topic: TOPIC, data: { requestId, token, postponeMs } })
   }
 
   async #askHolder(
@@ -207,7 +259,10 @@ export class Handover {
     signal.throwIfAborted()
     const requestId = randomId()
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-    const cancel = clock.setTimer(() => resolve('unanswered'), limitMs)
+    let endsAt = clock.monotonic() + limitMs
+    let postponedUntil = 0
+    const endLater = () => clock.setTimer(() => resolve('unanswered'), endsAt - clock.monotonic())
+    let cancel = endLater()
     const unsubscribe = feed.subscribe(({ phase, lease }) => {
       const isTheirs = lease.resource === roomResource(room) && lease.token === holder.token
       if (phase === 'ended' && isTheirs) resolve('freed')
@@ -223,19 +278,29 @@ export class Handover {
         if (granted) resolve('granted')
         else if (kind === 'request') resolve('declined')
       },
+      postponed(ms) {
+        postponedUntil = clock.monotonic() + ms
+        endsAt = postponedUntil + limitMs
+        cancel()
+        cancel = endLater()
+        tellNodes().catch(() => {})
+      },
     })
-    const endsAt = clock.monotonic() + limitMs
-    const tellNodes = (openMs: number) =>
-      bus.publish({ topic: TOPIC, data: { room, requestId, token: holder.token, openMs, ...about } })
+    const tellNodes = (openMs = endsAt - clock.monotonic()) => {
+      const postponedMs = postponedUntil - clock.monotonic()
+      const postponed = postponedMs > 0 && { postponedMs }
+      const data = { room, requestId, token: holder.token, openMs, ...about, ...postponed }
+      return bus.publish({ topic: TOPIC, data })
+    }
     let cancelTelling = () => {}
     const tellLater = () => {
       cancelTelling = clock.setTimer(() => {
-        tellNodes(endsAt - clock.monotonic()).catch(() => {})
+        tellNodes().catch(() => {})
         tellLater()
       }, TELL_AGAIN_MS)
     }
     try {
-      await tellNodes(limitMs)
+      await tellNodes()
       tellLater()
       await announcer.publishToRoom('document.takeover-requested', {
         room_id: room,

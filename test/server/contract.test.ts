@@ -54,7 +54,7 @@ const BACKENDS: readonly (readonly [
   sequences: number,
   open: () => Backend | Promise<Backend>,
 ])[] = [
-  ['memory', 400, () => ({ store: memoryStore() })],
+  ['memory', 500, () => ({ store: memoryStore() })],
   [
     'SQLite',
     60,

@@ -29,7 +29,10 @@ class FakeLock {
   loads = 0
   slowLoads: (() => void)[] | undefined
   slowSaves: (() => void)[] | undefined
+  touches = 0
   readonly #listeners = new Set<() => void>()
+
+  touch = () => this.touches++
 
   subscribe = (listener: () => void) => {
     this.#listeners.add(listener)
@@ -735,10 +738,26 @@ describe('a draft', () => {
     await expect(draft.flush()).rejects.toMatchObject({ code: 'store-unavailable' })
   })
 
+  it('counts as input of a holder, wherever it was typed', async () => {
+    await edit()
+    draft.edit('typed in an iframe')
+    expect(lock.touches).toBe(1)
+  })
+
   it('is saved at once when another tab asks for the lock', async () => {
     await edit()
     draft.edit('second')
-    lock.change({ request: { id: 'r', name: 'Ken', kind: 'take-over', until: 0, isOwn: false, passes: [] } })
+    lock.change({
+      request: {
+        id: 'r',
+        name: 'Ken',
+        kind: 'take-over',
+        until: 0,
+        isOwn: false,
+        passes: [],
+        postponedUntil: null,
+      },
+    })
     await settle()
     expect(lock.content).toBe('second')
   })

@@ -105,6 +105,7 @@ export class LockDraft<T> implements Draft<T> {
   }
 
   edit(content: T | (() => T)): void {
+    this.#lock.touch()
     if (this.#isClosed) throw new LeaseError('closed', 'the draft is closed')
     const status = this.#status
     this.#dropped = null

@@ -144,6 +144,7 @@ class World {
         return () => listeners.delete(listener)
       },
       beforeRelease: () => () => {},
+      touch() {},
       async load() {
         world.#checkOnline(isOpen())
         return { content: world.content, token: world.savedUnder, savedAt: null }

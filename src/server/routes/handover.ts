@@ -54,13 +54,13 @@ export function handoverRoutes(service: Service): Route[] {
       id: 'answerRequest',
       headers: [CLIENT_HEADER],
       action: 'lock',
-      summary: 'The holder hands over, or declines. A takeover cannot be declined.',
+      summary:
+        'The holder hands over, declines, or asks for more time. A takeover can neither be declined nor postponed.',
       body: handoverAnswer,
       answers: { 200: success, 403: errorBody, 404: errorBody, 409: errorBody },
       async handle(request) {
-        const { request_id, granted } = request.body
         const client = await request.client()
-        const outcome = await handover.answer(request.room, client, request_id, granted)
+        const outcome = await handover.answer(request.room, client, request.body)
         if (outcome === 'no-lock') throw lockNotFound()
         if (outcome === 'not-yours') throw notYours()
         if (outcome === 'no-request')
@@ -69,7 +69,7 @@ export function handoverRoutes(service: Service): Route[] {
           throw new HttpError(
             409,
             'takeover_not_declinable',
-            'a takeover cannot be declined; save before its grace period is over',
+            'a takeover can neither be declined nor postponed; save before its grace period is over',
           )
         return { body: { success: true } }
       },

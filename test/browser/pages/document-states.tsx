@@ -37,7 +37,7 @@ const TOO_LONG = new LeaseError('too-large', 'too large', { cause: { status: 413
 const FORBIDDEN = new LeaseError('store-failed', 'forbidden', { cause: { status: 403 } })
 const AOI = { sessionId: 's3', clientId: 'c3', name: 'Aoi' }
 const request = (kind: 'request' | 'take-over') =>
-  ({ id: 'r', name: 'Ken', kind, until: LATER, isOwn: false, passes: [] }) as const
+  ({ id: 'r', name: 'Ken', kind, until: LATER, isOwn: false, passes: [], postponedUntil: null }) as const
 const OWN_TAB: DocumentHolder = { ...HOLDER, clientId: 'c9', isMe: false }
 
 type State = readonly [Partial<DocumentLockState>, Partial<DraftState<string>>?]
@@ -65,6 +65,10 @@ const STATES: Readonly<Record<string, State>> = {
   'held, asked': [{ ...HELD, request: request('request') }],
   'held, asked from further back': [{ ...HELD, request: { ...request('request'), passes: [AOI, ME] } }],
   'held, asked by the own tab': [{ ...HELD, request: { ...request('request'), isOwn: true } }],
+  'held, asked, postponed': [{ ...HELD, request: { ...request('request'), postponedUntil: LATER } }],
+  'held, idle': [{ ...HELD, waiting: 1, waiters: [KEN], idle: { until: LATER, isOver: false } }],
+  'read-only, was idle': [{ ...READ_ONLY, idle: { until: 0, isOver: true } }],
+  'read-only, postponed': [{ ...READ_ONLY, demand: 'postponed', postponedUntil: LATER }],
   'held, taken over': [{ ...HELD, request: request('take-over') }],
   troubled: [
     { ...HELD, phase: 'troubled', connected: false, error: NO_ANSWER },

@@ -97,7 +97,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The holder hands over, or declines. A takeover cannot be declined. */
+        /** The holder hands over, declines, or asks for more time. A takeover can neither be declined nor postponed. */
         post: operations["answerRequest"];
         delete?: never;
         options?: never;
@@ -581,7 +581,13 @@ export interface operations {
                                 client_id?: string;
                                 name?: string;
                             };
+                            passes?: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             answer_within_ms: number;
+                            postponed_ms?: number;
                         };
                         waiting: {
                             session_id: string;
@@ -649,7 +655,13 @@ export interface operations {
                                 client_id?: string;
                                 name?: string;
                             };
+                            passes?: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             answer_within_ms: number;
+                            postponed_ms?: number;
                         };
                     };
                 };
@@ -733,7 +745,13 @@ export interface operations {
                                 client_id?: string;
                                 name?: string;
                             };
+                            passes?: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             answer_within_ms: number;
+                            postponed_ms?: number;
                         };
                         ttl_ms: number;
                         heartbeat_ms: number;
@@ -1030,7 +1048,13 @@ export interface operations {
                                 client_id?: string;
                                 name?: string;
                             };
+                            passes?: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             answer_within_ms: number;
+                            postponed_ms?: number;
                         };
                         ttl_ms: number;
                         heartbeat_ms: number;
@@ -1132,7 +1156,13 @@ export interface operations {
                                 client_id?: string;
                                 name?: string;
                             };
+                            passes?: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             answer_within_ms: number;
+                            postponed_ms?: number;
                         };
                         ttl_ms: number;
                         heartbeat_ms: number;
@@ -1209,6 +1239,9 @@ export interface operations {
                 "application/json": {
                     request_id: string;
                     granted: boolean;
+                } | {
+                    request_id: string;
+                    postpone_ms: number;
                 };
             };
         };

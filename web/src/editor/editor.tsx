@@ -16,11 +16,12 @@ import { Preview } from './preview.tsx'
 import { editorTexts } from './texts.ts'
 import { Tour } from './tour.tsx'
 
+const IDLE_AFTER = '5m'
 const ATTENTION = { icon: './icon-asking.svg', notification: true }
 
 export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly hasTour: boolean }) {
   const [{ lang, name }, change] = usePreferences()
-  const { state, lock } = useDocumentLock(roomId, { name, url: SERVICE_URL })
+  const { state, lock } = useDocumentLock(roomId, { name, url: SERVICE_URL, idleAfter: IDLE_AFTER })
   const { state: draftState, draft } = useDraft(lock)
   const [pane, setPane] = useState<'write' | 'preview'>('write')
   const { status, isWritable } = draftState

@@ -25,7 +25,7 @@ async function locksDocument(): Promise<void> {
   await using lock = createDocumentLock({ roomId })
   await using other = createDocumentLock({
     ...{ url: location.origin, roomId, name: 'Noor', headers: { 'x-trace': 'surface' } },
-    ...{ clientId: crypto.randomUUID(), clock: workerClock() },
+    ...{ clientId: crypto.randomUUID(), idleAfter: '5m', clock: workerClock() },
   })
   assert.equal(lock.state.phase, INITIAL_STATE.phase)
   assert.deepEqual([lock.url, lock.roomId], [other.url, roomId])
@@ -45,6 +45,7 @@ async function locksDocument(): Promise<void> {
   const stop = lock.beforeRelease(() => lock.save('The last line'))
   const asked = other.requestHandOver()
   await until(lock, () => lock.state.request?.kind === 'request')
+  lock.touch()
   await lock.answer(true)
   assert(await asked)
   assert.equal((await other.load()).content, 'The last line')

@@ -79,7 +79,7 @@ function Editor() {
 
 function Writer() {
   const { state, lock } = useDocumentLock(ROOM, {
-    ...{ url: location.origin, name: 'Mika', headers: { 'x-trace': 'surface' } },
+    ...{ url: location.origin, name: 'Mika', headers: { 'x-trace': 'surface' }, idleAfter: '5m' },
   })
   const texts = { edit: 'Write', stop: 'Hand it back' }
   const save = () => lock?.save('A line')
@@ -127,6 +127,7 @@ function Whole() {
     <>
       <DocumentLock
         attention={{ notification: false }}
+        idleAfter="5m"
         roomId={`${ROOM}-whole`}
         url={location.origin}
         name="Mika"
