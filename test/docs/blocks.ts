@@ -38,8 +38,8 @@ const LANGUAGES: readonly string[] = ['ts', 'tsx', 'js', 'sh'] satisfies Languag
 const OTHER_LANGUAGES = ['', 'json', 'sql', 'toml', 'ini', 'php']
 const ROLES: readonly string[] = ['serve', 'page', 'test'] satisfies Role[]
 
-/** A `serve` block with such a text is a Holdfast server, and a program with its port calls it. */
-const HOLDFAST_SERVER = /createServer|createLockServer|holdfast serve/
+/** A `serve` block with such a text is a server of Holdfast or protected by it, and a program with its port calls it. */
+const HOLDFAST_SERVER = /createServer|createLockServer|holdfast serve|holdfast\/idempotency/
 const HOLDFAST_PORT = /\b4321\b/
 
 const SAME = ': same'

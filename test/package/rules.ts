@@ -17,6 +17,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   autosave: ['base', 'core', 'worker-clock', 'project'],
   sync: ['base', 'core'],
   once: ['base', 'clients', 'core'],
+  idempotency: ['base', 'once'],
   protocol: [],
   configuration: ['base'],
   server: [

@@ -51,6 +51,13 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'createTaskHandler(createOnce(memoryJobs()), { ..._, work })',
     'memoryJobs({ statuses: _ })',
   ],
+  'idempotency/index': [
+    'idempotent(work, { ..._, jobs, principal: work })',
+    'honoIdempotency({ ..._, jobs, principal: work })',
+    'expressIdempotency({ ..._, jobs, principal: work })',
+    'fastifyIdempotency({ ..._, jobs, principal: work })',
+    'idempotentFetch(_)',
+  ],
   'project/index': [
     'createProjectLocks(_)',
     'createProjectLocks().acquireProjectLock(_)',
@@ -82,6 +89,7 @@ const SCOPE = {
   _: { xyz: 1 },
   store: (await import('../../src/stores/memory.ts')).memoryStore(),
   work: async () => {},
+  jobs: (await import('../../src/once/index.ts')).memoryJobs(),
   pool: new Pool(),
   mysql: { getConnection() {} },
   redis: { sendCommand() {}, call() {}, duplicate() {}, on() {}, eval() {}, evalsha() {} },

@@ -9,6 +9,12 @@ export type BackendName = (typeof BACKENDS)[number]
 /** Where leases are kept. An extension has the stores of a page. */
 const STORES = BACKENDS.filter((name) => name !== 'extension')
 
+/** Where jobs are kept. */
+const JOBS: readonly BackendName[] = [
+  ...(['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js'] as const),
+  ...(['mysql', 'etcd', 'firestore'] as const),
+]
+
 /** The backends that an entry of the package is used on. Functions named after a backend are used on that one only. */
 export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
   holdfast: STORES,
@@ -31,9 +37,8 @@ export const COLUMNS: Readonly<Record<string, readonly BackendName[]>> = {
   'holdfast/react': ['chromium'],
   'holdfast/sync': ['chromium', 'extension'],
   'holdfast/guard': ['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd'],
-  'holdfast/once': [
-    ...['memory', 'sqlite', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'firestore'],
-  ] as BackendName[],
+  'holdfast/once': JOBS,
+  'holdfast/idempotency': JOBS,
   'holdfast/server': ['memory', 'ioredis', 'node-redis', 'pg', 'postgres-js', 'mysql', 'etcd', 'nats'],
   'holdfast/server/node': ['sqlite', 'http'],
   'holdfast/telemetry': ['memory', 'chromium'],

@@ -19,6 +19,7 @@ export const PAGES: Readonly<Record<string, readonly string[]>> = {
   'holdfast/autosave': ['autosave.md'],
   'holdfast/guard': ['guard.md'],
   'holdfast/once': ['once.md'],
+  'holdfast/idempotency': ['idempotency.md'],
   'holdfast/telemetry': ['telemetry.md'],
   'holdfast/telemetry/node': ['telemetry.md'],
   'holdfast/sync': ['sync.md', 'coming-from-extension-storage.md'],

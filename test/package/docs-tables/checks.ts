@@ -5,6 +5,7 @@ import { ERROR_CHECKS } from './error-checks.ts'
 import { EVENT_CHECKS } from './event-checks.ts'
 import { FIGURE_CHECKS } from './figure-checks.ts'
 import { HTTP_CHECKS } from './http-checks.ts'
+import { IDEMPOTENCY_CHECKS } from './idempotency-checks.ts'
 import { NAME_CHECKS } from './name-checks.ts'
 import { OPTION_CHECKS } from './option-checks.ts'
 import { SECURITY_CHECKS } from './security-checks.ts'
@@ -17,6 +18,7 @@ export const CHECKS: readonly TableCheck[] = [
   ...EVENT_CHECKS,
   ...FIGURE_CHECKS,
   ...HTTP_CHECKS,
+  ...IDEMPOTENCY_CHECKS,
   ...NAME_CHECKS,
   ...OPTION_CHECKS,
   ...SECURITY_CHECKS,

@@ -13,6 +13,8 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/guide.md#The manager 2': [
     'src/core/options.ts#LeaseOptions mode share atLeast lockDelay metadata signal',
   ],
+  'docs/idempotency.md#Options': ['src/idempotency/options.ts#IdempotencyOptions'],
+  'docs/idempotency.md#The client': ['src/idempotency/idempotent-fetch.ts#IdempotentFetchOptions'],
   'docs/once.md#Behind a queue 2': [
     'src/once/task-handler.ts#TaskHandlerOptions',
     'src/once/run.ts#RunOptions ttl heartbeat callTimeout maxAttempts',

@@ -11,6 +11,7 @@ import {
   type ResultOptions,
 } from 'holdfast/once'
 import { unique } from './backend.ts'
+import { idempotencyCase } from './idempotency.ts'
 
 /** Other names for everything, as a table or collection of your own may have. */
 export const FIELDS: JobFields = {
@@ -36,6 +37,7 @@ export async function onceCase(
   await answersTasks(jobs)
   await locksAlone(jobs)
   if (inTransaction) for (const each of [jobs, renamed]) await completesIn(each, inTransaction)
+  await idempotencyCase(jobs)
 }
 
 async function runsOnce(jobs: JobStore): Promise<void> {
