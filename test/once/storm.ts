@@ -7,6 +7,8 @@ export interface StormSettings {
   readonly workers: number
   /** After this many jobs, a random worker is killed and another is started. */
   readonly killAfter: number
+  /** At these steps of the work, in turn, a worker is killed too: of jobs whose names say so. */
+  readonly doomedSteps?: readonly string[]
 }
 
 export interface StormReport {
@@ -21,12 +23,20 @@ export interface StormReport {
 export async function storm(
   processes: WorkerProcesses,
   store: JobStore,
-  { jobs, workers, killAfter }: StormSettings,
+  { jobs, workers, killAfter, doomedSteps = [] }: StormSettings,
 ): Promise<StormReport> {
-  const ids = Array.from({ length: jobs }, (_, n) => `job-${n}`)
+  const ids = Array.from({ length: jobs }, (_, n) => {
+    const step = n % killAfter === 0 && doomedSteps[(n / killAfter) % doomedSteps.length]
+    return step ? `doomed-${step}-${n}` : `job-${n}`
+  })
   for (const id of ids) await store.add(id)
   await Promise.all(Array.from({ length: workers }, () => processes.start()))
-  const replacements: Promise<void>[] = []
+  const replacements: Promise<unknown>[] = []
+  processes.on('message', (message, worker) => {
+    if (message.type !== 'doomed') return
+    processes.kill(worker)
+    replacements.push(processes.start())
+  })
   const delivered = await new TaskQueue(() => processes.workers).deliverAll(ids, {
     lanes: workers * 2,
     after: (done) => {

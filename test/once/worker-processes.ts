@@ -5,6 +5,7 @@ import { HANG_MS } from '../hang-limit.ts'
 
 export type WorkerMessage =
   | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'doomed'; readonly id: string }
   | { readonly type: 'started'; readonly id: string; readonly attempt: number }
   | { readonly type: 'rejected'; readonly id: string; readonly code: string }
 
@@ -13,6 +14,8 @@ export interface WorkerSettings {
   readonly table: string
   readonly effects: string
   readonly ttl: number
+  /** The program of the workers. Default `worker.ts`. */
+  readonly program?: string
 }
 
 export interface Worker {
@@ -33,9 +36,9 @@ export class WorkerProcesses extends EventEmitter<{ message: [WorkerMessage, Wor
   }
 
   async start({ ttl = this.#settings.ttl } = {}): Promise<Worker> {
-    const { url, table, effects } = this.#settings
+    const { url, table, effects, program = 'worker.ts' } = this.#settings
     const name = `worker-${this.#exits.length + 1}`
-    const child = fork(join(import.meta.dirname, 'worker.ts'), [url, table, effects, name, String(ttl)], {
+    const child = fork(join(import.meta.dirname, program), [url, table, effects, name, String(ttl)], {
       execArgv: [],
     })
     const exit = once(child, 'exit')

@@ -2,13 +2,11 @@
  * A worker behind HTTP, as a queue sees it. The id of a job decides what its first attempt does: `hang` never ends,
  * `late` stops the process and ends when the process continues, others take a few milliseconds.
  */
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openJobs } from '../../examples/job-worker/open-jobs.ts'
 import { createOnce, createTaskHandler, type RunningJob } from '../../src/once/index.ts'
 import { Effects } from './effects.ts'
-import type { WorkerMessage } from './worker-processes.ts'
+import { report, serveTasks } from './serve-tasks.ts'
 
 const [url = '', table = '', effectsPath = '', name = '', ttl = ''] = process.argv.slice(2)
 const { jobs } = await openJobs(url, table)
@@ -23,11 +21,7 @@ const handle = createTaskHandler(once, {
   onError: (error, id) => report({ type: 'rejected', id, code: String((error as { code?: string }).code) }),
 })
 
-const server = createServer(async (incoming, outgoing) => {
-  const response = await handle(await requestOf(incoming))
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text())
-})
-server.listen(0, '127.0.0.1', () => report({ type: 'ready', port: (server.address() as AddressInfo).port }))
+serveTasks(handle)
 
 async function work({ id, token, attempt }: RunningJob): Promise<object> {
   await report({ type: 'started', id, attempt })
@@ -38,16 +32,4 @@ async function work({ id, token, attempt }: RunningJob): Promise<object> {
   const allowed = effects.apply(id, token, name)
   await sleep(Math.random() * 4)
   return { worker: name, attempt, allowed }
-}
-
-async function requestOf(incoming: IncomingMessage): Promise<Request> {
-  const chunks: Buffer[] = []
-  for await (const chunk of incoming) chunks.push(chunk)
-  const body = Buffer.concat(chunks)
-  return new Request(`http://localhost${incoming.url}`, { method: incoming.method ?? 'GET', body })
-}
-
-/** Resolves when the message was sent. */
-function report(message: WorkerMessage): Promise<void> {
-  return new Promise((resolve) => process.send?.(message, () => resolve()))
 }

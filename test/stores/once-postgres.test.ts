@@ -1,6 +1,6 @@
 import pg from 'pg'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createOnce, type PostgresClient, postgresJobs } from '../../src/once/index.ts'
 import { eventually } from '../eventually.ts'
 import type { Transactions } from '../once/describe-completion.ts'
@@ -83,6 +83,27 @@ describe('a transaction of Postgres that completes a job', () => {
       await pool.query(`drop table "${table}", "${table}_effects"`)
     },
   )
+
+  it('that the server commits after its client was lost is waited for, and the job is finished', async () => {
+    const table = freshTable()
+    const jobs = postgresJobs(pool, { table })
+    const own = await pool.connect()
+    const completed = vi.spyOn(jobs, 'completed')
+    await using once = createOnce(jobs, { onWarning: () => {} })
+    await once.add('job')
+    const run = once.run('job', async ({ complete }) => {
+      await own.query('begin')
+      await complete(own, 1)
+      throw new Error('the answer to COMMIT was lost')
+    })
+    await eventually(() => expect(completed.mock.settledResults).toMatchObject([{ value: false }]))
+    // Now the run releases its lock, and waits for the row that this transaction has changed.
+    await own.query('commit')
+    own.release()
+    expect(await run).toEqual({ ran: true, result: 1 })
+    expect(await jobs.read('job')).toMatchObject({ status: 'READY', result: 1 })
+    await pool.query(`drop table "${table}"`)
+  })
 
   it('that is still open on a single Client when the work ends is not taken for a committed one', async () => {
     const table = freshTable()

@@ -9,9 +9,13 @@ import { HANG_MS } from '../hang-limit.ts'
 import { Effects } from '../once/effects.ts'
 import { storm } from '../once/storm.ts'
 import { TaskQueue } from '../once/task-queue.ts'
+import { openTransactions } from '../once/transactional-effects.ts'
 import { WorkerProcesses } from '../once/worker-processes.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: postgresUrl = '', FIRESTORE_EMULATOR_HOST: emulator } = process.env
+const { HOLDFAST_STORM_JOBS: stormJobs } = process.env
+/** Only of a longer storm than usual. */
+const stormLimit = stormJobs ? 30 * HANG_MS : undefined
 /** Long enough for heartbeats on a busy machine. */
 const HEARTBEAT_TTL_MS = 6000
 /** A worker may finish the job after the queue has stopped waiting for its answer. */
@@ -24,6 +28,7 @@ describe.each([
   ['firestore', 2500, 0],
 ])('worker processes on %s', (kind, ttl, jobsInStorm) => {
   let directory: string
+  let url: string
   let jobs: JobStore
   let effects: Effects
   let processes: WorkerProcesses
@@ -34,7 +39,7 @@ describe.each([
     const path = join(directory, 'effects.db')
     const table = `jobs_${crypto.randomUUID().slice(0, 8)}`
     if (kind === 'firestore' && !emulator) throw new Error('expected an emulator')
-    const url =
+    url =
       { sqlite: `sqlite:${join(directory, 'jobs.db')}`, postgres: postgresUrl }[kind] ?? 'firestore:holdfast'
     const opened = await openJobs(url, table)
     jobs = opened.jobs
@@ -95,6 +100,34 @@ describe.each([
   })
 
   if (jobsInStorm === 0) return
+  it(
+    'are killed at random and at each step of their transactions, and every effect happens once without being idempotent',
+    async () => {
+      const table = `paid_${crypto.randomUUID().slice(0, 8)}`
+      const killed = new WorkerProcesses({ url, table, effects: '', ttl, program: 'transactional-worker.ts' })
+      await using opened = await openJobs(url, table)
+      await using transactions = await openTransactions(url, table)
+      try {
+        const count = Number(stormJobs ?? jobsInStorm)
+        const doomedSteps = ['effect', 'completed', 'committed']
+        const report = await storm(killed, opened.jobs, {
+          jobs: count,
+          workers: 8,
+          killAfter: 25,
+          doomedSteps,
+        })
+        if (stormJobs) console.log(kind, report)
+        expect(report).toMatchObject({ ready: count })
+        expect(report.kills).toBeGreaterThanOrEqual(count / 25)
+        const counts = await transactions.counts()
+        expect([...counts.values()]).toEqual(Array(count).fill(1))
+      } finally {
+        await killed.killAll()
+      }
+    },
+    stormLimit,
+  )
+
   it('are killed at random, and every effect happens once', async () => {
     const report = await storm(processes, jobs, { jobs: jobsInStorm, workers: 8, killAfter: 20 })
     expect(report).toMatchObject({ kills: jobsInStorm / 20, ready: jobsInStorm })

@@ -36,7 +36,8 @@ export async function onceCase(
   for (const each of [jobs, renamed]) await givesOneResult(each)
   await answersTasks(jobs)
   await locksAlone(jobs)
-  if (inTransaction) for (const each of [jobs, renamed]) await completesIn(each, inTransaction)
+  for (const each of [jobs, renamed])
+    await (inTransaction ? completesIn(each, inTransaction) : cannotComplete(each))
   await idempotencyCase(jobs)
 }
 
@@ -61,16 +62,23 @@ export async function completesIn(jobs: JobStore, inTransaction: InTransaction):
   const run = await once.run(id, work, { add: true })
   assert.deepEqual(run, { ran: true, result: { paid: 1 } })
   assert.deepEqual(await once.result(`${id}-kept`, work), run)
-  await jobs.add(`${id}-alone`)
-  const grant = await jobs.acquire(`${id}-alone`, 'run-5', 60_000)
-  assert(grant.granted && jobs.complete && jobs.completed)
   const { complete, completed } = jobs
-  const holder = { owner: 'run-5', token: grant.token }
-  assert.equal(
-    await inTransaction(async (tx) => complete(tx, `${id}-alone`, holder, { result: 1 }, 60_000)),
-    true,
-  )
-  assert.equal(await completed(`${id}-alone`, holder), true)
+  assert(complete && completed)
+  for (const [alone, ...keepMs] of [[`${id}-alone`], [`${id}-alone-kept`, 60_000]] as const) {
+    await jobs.add(alone)
+    const grant = await jobs.acquire(alone, 'run-5', 60_000)
+    assert(grant.granted)
+    const holder = { owner: 'run-5', token: grant.token }
+    const outcome = { result: 1 }
+    assert(await inTransaction(async (tx) => complete(tx, alone, holder, outcome, ...keepMs)))
+    assert(await completed(alone, holder))
+  }
+}
+
+async function cannotComplete(jobs: JobStore): Promise<void> {
+  await using once = createOnce(jobs)
+  const run = once.run(`${unique}-incomplete`, ({ complete }) => complete({}, 1), { add: true })
+  await assert.rejects(run, { code: 'invalid-argument' })
 }
 
 async function runsWithOptions(jobs: JobStore): Promise<void> {
