@@ -2,12 +2,6 @@ import type { Stop } from './abort.ts'
 import type { Clock } from './clock.ts'
 import { LeaseError } from './errors.ts'
 
-/** The longest that a store may take to answer one call, unless `callTimeout` says otherwise. */
-export const CALL_TIMEOUT_MS = 5000
-
-/** The first call of a wait has at least this long, so that a short wait gets what a call without one gets. */
-export const FIRST_CALL_MS = 1000
-
 /**
  * The limit is counted in so many ticks. A process that is blocked or stopped, such as a cold one that loads code, can
  * neither send a request nor receive its answer: it loses one tick, however long that takes.

@@ -1,5 +1,6 @@
 import { isWhole, refuse } from './arguments.ts'
 import { MAX_TIMER_MS } from './clock.ts'
+import { MAX_HEARTBEAT_PART, MIN_TTL_MS } from './options.ts'
 
 /** Milliseconds, or text such as `'500ms'`, `'30s'`, `'1.5m'`, `'2h'`, `'1d'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
@@ -40,8 +41,6 @@ export function expectDuration(option: string, value: unknown, min: number, max 
   refuse(option, `whole milliseconds from ${min} to ${max}, or text such as '30s'`, value)
 }
 
-export const MIN_TTL_MS = 10
-
 /** The milliseconds of a lease's TTL. */
 export function expectTtl(ttl: unknown): number {
   return expectDuration('ttl', ttl, MIN_TTL_MS)
@@ -49,5 +48,5 @@ export function expectTtl(ttl: unknown): number {
 
 /** The milliseconds between two heartbeats: at most nine tenths of the TTL. */
 export function expectHeartbeat(heartbeat: unknown, ttlMs: number): number {
-  return expectDuration('heartbeat', heartbeat, 1, Math.floor(ttlMs * 0.9))
+  return expectDuration('heartbeat', heartbeat, 1, Math.floor(ttlMs * MAX_HEARTBEAT_PART))
 }

@@ -1,5 +1,6 @@
 import { onAbort } from './abort.ts'
 import type { Clock } from './clock.ts'
+import { LONGEST_RETRY_MS, RETRY_MS } from './options.ts'
 
 /** `background`: it does not keep the process alive. Default false. */
 export function pause(clock: Clock, ms: number, options?: { readonly background?: boolean }): Promise<void> {
@@ -22,5 +23,5 @@ export function pauseUntilAborted(clock: Clock, ms: number, signal: AbortSignal)
 
 /** Milliseconds before retry number `tries`: 50, doubled up to 2 s, ± 20 %. */
 export function backoffMs(clock: Clock, tries: number): number {
-  return Math.min(2000, 50 * 2 ** (tries - 1)) * (0.8 + 0.4 * clock.random())
+  return Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** (tries - 1)) * (0.8 + 0.4 * clock.random())
 }

@@ -1,6 +1,5 @@
 import { refuse } from './arguments.ts'
-
-export const MAX_NAME_BYTES = 512
+import { MAX_NAME_BYTES } from './options.ts'
 
 /** The name in NFC, so that one name has one spelling. Throws if it is not a valid name. */
 export function checkResource(resource: unknown): string {

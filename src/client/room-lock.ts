@@ -1,6 +1,6 @@
-import { FIRST_CALL_MS } from '../base/answer-within.ts'
 import type { Clock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
+import { FIRST_CALL_MS } from '../base/options.ts'
 import { pause } from '../base/pause.ts'
 import type { HeadersOption } from './api.ts'
 import type { DocumentLock } from './document-lock-types.ts'

@@ -1,4 +1,5 @@
 import { LeaseError } from '../base/errors.ts'
+import { MAX_HEARTBEAT_PART } from '../base/options.ts'
 import { misspelt, suggest } from '../base/suggest.ts'
 import {
   address,
@@ -212,9 +213,9 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
     return [setting, value] as const
   })
   const settings = Object.fromEntries(resolved) as unknown as Settings
-  if (mistakes.length === 0 && settings.heartbeat > settings.ttl * 0.9)
+  if (mistakes.length === 0 && settings.heartbeat > settings.ttl * MAX_HEARTBEAT_PART)
     mistakes.push(
-      `heartbeat: expected at most 0.9 of the ttl of ${settings.ttl} ms, got ${settings.heartbeat} ms`,
+      `heartbeat: expected at most ${MAX_HEARTBEAT_PART} of the ttl of ${settings.ttl} ms, got ${settings.heartbeat} ms`,
     )
   if (mistakes.length === 0 && (settings.tlsCert === '') !== (settings.tlsKey === ''))
     mistakes.push('tlsCert and tlsKey: expected both or neither')

@@ -1,8 +1,9 @@
 import type { Stop } from '../base/abort.ts'
-import { answerWithin, FIRST_CALL_MS, noAnswer } from '../base/answer-within.ts'
+import { answerWithin, noAnswer } from '../base/answer-within.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Moment, moment, timeOfDay } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { FIRST_CALL_MS, POLL_BEHIND_PUSH_MS, POLL_LATER_PER_PLACE_MS } from '../base/options.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
@@ -10,13 +11,6 @@ import type { Context } from './context.ts'
 import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Ask, Refusal } from './store.ts'
-
-/**
- * A push may be lost, so a waiter asks again after this long in any case, and the later the more are ahead: ten
- * thousand waiters must not keep the store busy with asking.
- */
-const POLL_BEHIND_PUSH_MS = 5000
-const POLL_LATER_PER_PLACE_MS = 100
 
 /**
  * One acquisition. Every attempt carries the same id, so that a repeat after a lost answer is harmless: the store

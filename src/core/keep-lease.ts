@@ -1,5 +1,5 @@
-import { CALL_TIMEOUT_MS } from '../base/answer-within.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
+import { CALL_TIMEOUT_MS } from '../base/options.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context, EventBody } from './context.ts'

@@ -1,4 +1,3 @@
-import { CALL_TIMEOUT_MS } from '../base/answer-within.ts'
 import {
   checkEach,
   expectBoolean,
@@ -10,6 +9,13 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl, millisOf } from '../base/duration.ts'
+import {
+  CALL_TIMEOUT_MS,
+  DEFAULT_TTL_MS,
+  DEFAULT_WAIT_MS,
+  HEARTBEATS_PER_TTL,
+  MAX_METADATA_BYTES,
+} from '../base/options.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { JsonObject, PlainObject } from '../base/records.ts'
 import { checkOwner, checkResource, isLonger } from '../base/resource-name.ts'
@@ -81,7 +87,6 @@ export interface CheckedOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const MAX_METADATA_BYTES = 4096
 /** What JSON carries as it is, beside finite numbers. A field that is `undefined` is absent. */
 const JSON_TYPES = /t (Object|Array|String|Boolean|Null|Undefined)/
 const SHARES = 'a whole number from 1, or Infinity'
@@ -144,8 +149,8 @@ export function checkDefaults(options: LeasesOptions, owner: string): Defaults {
   const { clock = systemClock } = options
   return {
     owner,
-    ttl: 30_000,
-    wait: 10_000,
+    ttl: DEFAULT_TTL_MS,
+    wait: DEFAULT_WAIT_MS,
     retry: (failures) => backoffMs(clock, failures),
     callTimeout: CALL_TIMEOUT_MS,
     endsWithProcess: true,
@@ -163,7 +168,7 @@ export function checkOptions(
   const { mode, share = mode === 'shared' ? Infinity : undefined, ...given } = own
   if (mode && own.share) refuse('mode', 'no mode beside share', mode)
   const merged = { ...defaults, ...given, share }
-  const { ttl, heartbeat = Math.floor(ttl / 3) } = merged
+  const { ttl, heartbeat = Math.floor(ttl / HEARTBEATS_PER_TTL) } = merged
   return {
     ...merged,
     resource: checkResource(resource),

@@ -12,6 +12,7 @@ import { lead } from './lead.ts'
 import type { Lease } from './lease.ts'
 import type { Leases, LeasesQuery } from './leases.ts'
 import type { Manager, ManagerTools } from './manager.ts'
+import { LIST_AT_ONCE, MOST_WAITERS } from './rare-options.ts'
 import type { CallOptions, HoldingStore, LookingStore } from './store.ts'
 import { adopt, detach } from './ticket.ts'
 import { watch } from './watch.ts'
@@ -37,10 +38,6 @@ export interface Tools extends Core {
   readonly manager: Manager & ManagerTools
   handle(keeper: Keeper): Lease
 }
-
-/** A store answers with pages of at most this number of leases. */
-const LIST_AT_ONCE = 1000
-const MOST_WAITERS = 1000
 
 export { detach, withBoth }
 

@@ -9,15 +9,7 @@
  * ends the lease as well.
  */
 import type { Moment } from '../base/clock.ts'
-
-const DRIFT = 0.02
-/**
- * The next heartbeat is planned from the answer: holders whose renewals collided in the store come apart. But no
- * answer moves it past this share of the TTL, so that a slow store still has the time for it.
- */
-const LATEST_BEAT = 0.4
-/** Timers fire slightly late, and a loss must not be signalled after the deadline. */
-const TIMER_LEAD_MS = 2
+import { DRIFT, LATEST_BEAT, TIMER_LEAD_MS } from '../base/options.ts'
 
 export interface Held {
   readonly until: Moment

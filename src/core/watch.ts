@@ -3,6 +3,12 @@ import type { LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context } from './context.ts'
 import type { Tools } from './rare-methods.ts'
+import {
+  CHECK_WATCHED_EVERY_MS,
+  CHECKS_PER_LIST,
+  ENDS_REMEMBERED,
+  READ_WATCHED_AT_ONCE,
+} from './rare-options.ts'
 import type { LookingStore } from './store.ts'
 
 /**
@@ -26,14 +32,6 @@ export interface LeaseWatch extends AsyncDisposable {
   /** Ends the watch. */
   close(): Promise<void>
 }
-
-/** A store need not announce an expiry that nobody has asked it about, so leases that are overdue are read again. */
-const CHECK_EVERY_MS = 1000
-/** Every so many checks all leases are listed, in case a push was lost. */
-const CHECKS_PER_LIST = 60
-const READ_AT_ONCE = 200
-/** So many ends are remembered, so that a late message or answer does not report them again. */
-const ENDS_REMEMBERED = 10_000
 
 interface Known {
   readonly lease: LeaseRecord
@@ -135,7 +133,7 @@ async function watchLeases(
         if (error.code === 'closed') return
       }
       if (isOpen) checkLater()
-    }, CHECK_EVERY_MS)
+    }, CHECK_WATCHED_EVERY_MS)
   }
 
   /** Reads the leases that are overdue, or lists all. */
@@ -158,8 +156,8 @@ async function watchLeases(
 
   async function readInParts(names: readonly string[]): Promise<LeaseRecord[]> {
     const found: LeaseRecord[] = []
-    for (let from = 0; from < names.length; from += READ_AT_ONCE)
-      found.push(...(await read(names.slice(from, from + READ_AT_ONCE))).flat())
+    for (let from = 0; from < names.length; from += READ_WATCHED_AT_ONCE)
+      found.push(...(await read(names.slice(from, from + READ_WATCHED_AT_ONCE))).flat())
     return found
   }
 

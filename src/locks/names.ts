@@ -3,8 +3,10 @@
  * it is stored in NFC. So what a resource may not contain is written as `%` and the UTF-16 unit in hex, and a name that
  * is too long as its hash. Different names have different resources.
  */
+
+import { MAX_NAME_BYTES } from '../base/options.ts'
 import type { JsonObject } from '../base/records.ts'
-import { isLonger, MAX_NAME_BYTES } from '../base/resource-name.ts'
+import { isLonger } from '../base/resource-name.ts'
 import { loadRareParts } from './load-rare-parts.ts'
 
 /** What the resources of all locks begin with. */

@@ -1,6 +1,6 @@
 import { expectOptions, expectText } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { MAX_NAME_BYTES } from '../base/resource-name.ts'
+import { MAX_NAME_BYTES } from '../base/options.ts'
 import { followConnection } from '../clients/connection.ts'
 import {
   bytes,

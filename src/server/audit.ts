@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { expectWhole } from '../base/arguments.ts'
 import { type AuditEntry, type AuditPage, auditEntry } from '../protocol/index.ts'
+import { AUDIT_ENTRIES } from './options.ts'
 
 /** Who locked, unlocked and took over which resource. It is limited in size: the oldest entries are deleted first. */
 export interface AuditLog {
@@ -24,7 +25,7 @@ export interface AuditQuery {
 }
 
 /** An audit trail of this node only, which ends with the process. */
-export function memoryAudit(maxEntries = 10_000): AuditLog {
+export function memoryAudit(maxEntries = AUDIT_ENTRIES): AuditLog {
   expectWhole('maxEntries', maxEntries, 1)
   const entries: { readonly number: number; readonly entry: AuditEntry }[] = []
   let last = 0

@@ -2,17 +2,15 @@ import type { Clock } from '../base/clock.ts'
 import type { Answer, Ask, LeaseStore, ReleaseAsk } from '../core/index.ts'
 import { clientChannel } from '../protocol/index.ts'
 import type { Channels } from './channels/index.ts'
+import {
+  ASKS_AGAIN_WITHIN_MS,
+  MAX_PLACES,
+  RECOUNT_MS,
+  RECOUNT_RESOURCES,
+  RECOUNT_WAITERS,
+} from './options.ts'
 import type { OnError } from './service.ts'
 import type { WaiterLimits } from './waiter-limits.ts'
-
-/** As long as a store reserves a resource for a waiter whose turn it is. */
-const ASKS_AGAIN_WITHIN_MS = 1000
-/** The oldest are forgotten first. */
-const MAX_PLACES = 20_000
-/** How often the queues are read to see whether places still exist, and how many resources and waiters at once. */
-const RECOUNT_MS = 1000
-const RECOUNT_RESOURCES = 500
-const RECOUNT_WAITERS = 1000
 
 export interface ClientPlacesOptions {
   readonly store: LeaseStore

@@ -25,6 +25,7 @@ import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
 import { errorFields, jsonLog, type Log } from './log.ts'
 import { measured } from './measured.ts'
+import { SWEEP_AT_ONCE } from './options.ts'
 import { checkDependencies, sharedCheck } from './readiness.ts'
 import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
 import { restoreSecrets, type SecretStore, withSecrets } from './secrets.ts'
@@ -94,7 +95,6 @@ export interface LockServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const SWEEP_AT_ONCE = 500
 const DOCUMENT_CALLS = ['fence', 'read', 'save', 'remove', 'sweep'] as const
 const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
 

@@ -10,6 +10,7 @@ import { expectOptions } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { JsonValue } from '../base/records.ts'
+import { KEEP_FENCE_MS } from './options.ts'
 
 /** With several nodes, all of them must use the same backend. */
 export interface DocumentStore {
@@ -154,9 +155,6 @@ export function removalOf(changed: Changed, expected = 0): Removal {
   const isDone = 'savedAt' in changed || ('revision' in changed && changed.revision === expected)
   return isDone ? { removed: true } : { removed: false, ...changed }
 }
-
-/** As long as a lease store keeps the row of a free resource. */
-export const KEEP_FENCE_MS = 3_600_000
 
 /**
  * Lower tokens are not microseconds since 1970: those of etcd are revisions. They do not tell how old a fence is, so

@@ -22,13 +22,11 @@ import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
+import { MAX_OPEN_HANDOVERS, TELL_HANDOVERS_EVERY_MS } from './options.ts'
 import type { WaitingList } from './waiting-list.ts'
 import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
-const MAX_OPEN = 10_000
-/** How often the other nodes are told of an open request, because a message may be lost. */
-const TELL_AGAIN_MS = 2000
 
 /** What nodes tell each other: a holder's answer, or that a request is open for so long (0: it has ended). */
 const message = v.union([
@@ -230,9 +228,9 @@ export class Handover {
       isPostponedHere,
       postponedUntil: isLost ? known?.postponedUntil : postponedMs && now + postponedMs,
     }
-    if (openMs > 0) setLimited(ofHolder, requestId, open, MAX_OPEN)
+    if (openMs > 0) setLimited(ofHolder, requestId, open, MAX_OPEN_HANDOVERS)
     else ofHolder.delete(requestId)
-    if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN)
+    if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN_HANDOVERS)
     else this.#open.delete(token)
   }
 
@@ -297,7 +295,7 @@ export class Handover {
       cancelTelling = clock.setTimer(() => {
         tellNodes().catch(() => {})
         tellLater()
-      }, TELL_AGAIN_MS)
+      }, TELL_HANDOVERS_EVERY_MS)
     }
     try {
       await tellNodes()

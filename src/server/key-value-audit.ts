@@ -5,6 +5,7 @@ import type { AuditEntry } from '../protocol/index.ts'
 import { limitConcurrency } from '../stores/local/limit-concurrency.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import { callsOf, type KeyValues, MAX_TRIES, type StoredText } from './key-values.ts'
+import { AUDIT_ENTRIES } from './options.ts'
 
 const auditSlot = v.object({ number: v.number(), entry: v.string() })
 const HEAD = 'audit.head'
@@ -14,7 +15,7 @@ const READ_AT_ONCE = 100
  * An entry takes the next number, and is stored in the place of the entry that is `maxEntries` older. A number whose
  * entry could not be stored is skipped.
  */
-export function keyValueAudit(values: KeyValues, maxEntries = 10_000): AuditLog {
+export function keyValueAudit(values: KeyValues, maxEntries = AUDIT_ENTRIES): AuditLog {
   expectWhole('maxEntries', maxEntries, 1)
   const calls = callsOf(values)
   // Entries of this node would only take the numbers from each other.

@@ -16,7 +16,6 @@ import { encodeName } from '../stores/nats/names.ts'
 import {
   type DocumentGrant,
   type DocumentStore,
-  KEEP_FENCE_MS,
   lateRemoval,
   lateSave,
   type SaveRefusal,
@@ -26,6 +25,7 @@ import {
   UnreadableContent,
 } from './documents.ts'
 import { callsOf, type KeyValues, MAX_TRIES, type StoredText } from './key-values.ts'
+import { KEEP_FENCE_MS } from './options.ts'
 
 /** The parts of a content are at `part.<room>.<id>.<number>`. */
 const savedParts = v.object({

@@ -12,6 +12,12 @@ import type { LeaseRecord } from '../base/records.ts'
 import type { LeasePage, LeaseStore } from '../core/index.ts'
 import { type Expiring, ExpiryQueue } from './expiry-queue.ts'
 import { setLimited } from './limited-map.ts'
+import {
+  LIST_LEASES_AT_ONCE,
+  MAX_REMEMBERED_LEASES,
+  READ_LEASES_AGAIN_MS,
+  READ_LEASES_AT_ONCE,
+} from './options.ts'
 import type { OnError } from './service.ts'
 
 export interface Transition {
@@ -37,11 +43,6 @@ interface KnownLease extends Expiring {
 
 type TimerName = 'expiry' | 'reread' | 'resync'
 
-/** So many ended leases are remembered, so that a late message does not report them again. */
-const MAX_REMEMBERED = 10_000
-const READ_AT_ONCE = 200
-const LIST_AT_ONCE = 500
-const RETRY_MS = 1000
 const EXPIRED = { state: 'expired', remaining: 0 } as const
 
 export class LeaseFeed {
@@ -203,7 +204,7 @@ export class LeaseFeed {
 
   #free(lease: LeaseRecord): void {
     this.#remove(lease)
-    setLimited(this.#freed, keyOf(lease), true, MAX_REMEMBERED)
+    setLimited(this.#freed, keyOf(lease), true, MAX_REMEMBERED_LEASES)
     this.#transitions.emit({ phase: 'freed', lease })
   }
 
@@ -235,8 +236,8 @@ export class LeaseFeed {
     if (share === null) {
       // Deleted first, so that it becomes the newest entry.
       this.#endedTokens.delete(resource)
-      setLimited(this.#endedTokens, resource, token, MAX_REMEMBERED)
-    } else setLimited(this.#endedShares, keyOf(lease), true, MAX_REMEMBERED)
+      setLimited(this.#endedTokens, resource, token, MAX_REMEMBERED_LEASES)
+    } else setLimited(this.#endedShares, keyOf(lease), true, MAX_REMEMBERED_LEASES)
     this.#transitions.emit({ phase: 'ended', lease })
   }
 
@@ -254,7 +255,7 @@ export class LeaseFeed {
     try {
       if (due.length > 0) await this.#check(new Set(due.map(({ lease }) => lease.resource)))
     } finally {
-      const retryAt = clock.monotonic() + RETRY_MS
+      const retryAt = clock.monotonic() + READ_LEASES_AGAIN_MS
       for (const live of due) {
         if (live.over) continue
         // Without a later deadline the store has not answered, or still sees the lease as live.
@@ -269,8 +270,8 @@ export class LeaseFeed {
   async #check(resources: Iterable<string>): Promise<void> {
     const { store } = this.#options
     const all = [...resources]
-    for (let from = 0; from < all.length; from += READ_AT_ONCE) {
-      const names = all.slice(from, from + READ_AT_ONCE)
+    for (let from = 0; from < all.length; from += READ_LEASES_AT_ONCE) {
+      const names = all.slice(from, from + READ_LEASES_AT_ONCE)
       const before = names.map((name) => this.#knownOf(name))
       const found = await store.read(names)
       for (const [n, leases] of found.entries()) {
@@ -292,7 +293,7 @@ export class LeaseFeed {
     const believed = [...this.#known.values()].flatMap((ofResource) => [...ofResource.values()])
     const found = new Set<string>()
     for (let after: string | undefined = ''; store.supports.list && after !== undefined; ) {
-      const page: LeasePage = await store.list({ limit: LIST_AT_ONCE, after })
+      const page: LeasePage = await store.list({ limit: LIST_LEASES_AT_ONCE, after })
       for (const lease of page.leases) {
         found.add(keyOf(lease))
         this.observe(lease)
@@ -320,7 +321,7 @@ export class LeaseFeed {
         this.#timers.delete(name)
         run().catch((error: unknown) => {
           onError(name, error)
-          if (name === 'resync') this.#setTimer(name, RETRY_MS, run)
+          if (name === 'resync') this.#setTimer(name, READ_LEASES_AGAIN_MS, run)
         })
       },
       ms,

@@ -13,6 +13,7 @@ import type { HolderNames } from './holder-names.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
+import { MAX_REMEMBERED_GRANTS, SURELY_REPEATED_MS } from './options.ts'
 import type { Terms } from './room-terms.ts'
 import type { OnError } from './service.ts'
 import type { LeaseChange } from './stats.ts'
@@ -46,9 +47,6 @@ export interface LockOptions {
   readonly replace?: number
 }
 
-const MAX_REMEMBERED_GRANTS = 20_000
-/** A lease that is older when the store answers was not granted by this answer. */
-const SURELY_REPEATED_MS = 1000
 const CHANGES: Partial<Record<AuditEntry['action'], LeaseChange>> = {
   'take-over': 'taken-over',
   expired: 'expired',

@@ -18,12 +18,12 @@ import {
   type DocumentGrant,
   type DocumentStore,
   FIRST_TIME_TOKEN,
-  KEEP_FENCE_MS,
   removalOf,
   savedDocument,
   savingOf,
   unchangedRow,
 } from './documents.ts'
+import { AUDIT_ENTRIES, DELETE_ENTRIES_AT_ONCE, KEEP_FENCE_MS } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable } from './sql.ts'
 import { DELETE_EVERY, type SqlAuditOptions } from './sql-audit.ts'
@@ -33,8 +33,6 @@ import type { SqlSecretsOptions } from './sql-secrets.ts'
 /** Milliseconds since 1970, by the server's clock, whatever the time zone. */
 const NOW = `(${MYSQL_CLOCK} div 1000)`
 const NAME = 'varbinary(767) not null'
-/** So that no statement takes long, and because `sql_safe_updates` asks for a limit. The next sweep goes on. */
-const SWEEP_AT_ONCE = 10_000
 /** The revision of a row: the time of its save, made unique. After a removal, `saved_at` is the time of that. */
 const REVISION = 'if(content is null, 0, saved_at)'
 /** `sequence` is the highest one of the grant `sequence_token`. Earlier versions neither set nor reset them. */
@@ -129,7 +127,7 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
     async sweep() {
       await change(`delete from ${name} where content is null and fence >= ${FIRST_TIME_TOKEN}
         and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000
-        and coalesce(saved_at, 0) < ${NOW} - ${KEEP_FENCE_MS} limit ${SWEEP_AT_ONCE}`)
+        and coalesce(saved_at, 0) < ${NOW} - ${KEEP_FENCE_MS} limit ${DELETE_ENTRIES_AT_ONCE}`)
     },
   }
 }
@@ -137,7 +135,7 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
 /** The audit trail in a table of MySQL, one for all nodes. It uses your client and leaves it open. */
 export function mysqlAudit(client: MysqlClient, options: SqlAuditOptions = {}): AuditLog {
   expectOptions(options, { table: 1, maxEntries: 1 })
-  const { maxEntries = 10_000 } = options
+  const { maxEntries = AUDIT_ENTRIES } = options
   expectWhole('maxEntries', maxEntries, 1)
   const { name, rows, change, check } = tableOf(
     client,

@@ -1,10 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-
-const COUNT_AT_ONCE = 500
-/** Any number of dashboards cost one count in this time. */
-const FRESH_MS = 2000
-/** The longest queues are named, the others only counted. */
-const NAMED = 500
+import { CENSUS_FRESH_MS, COUNT_AT_ONCE, MAX_NAMED_QUEUES } from './options.ts'
 
 export interface QueueCount {
   readonly resource: string
@@ -39,7 +34,7 @@ export class QueueCensus {
   /** At most two seconds old. */
   read(): Promise<Census> {
     const now = this.#options.clock.monotonic()
-    if (!this.#latest || now - this.#takenAt >= FRESH_MS) {
+    if (!this.#latest || now - this.#takenAt >= CENSUS_FRESH_MS) {
       this.#takenAt = now
       this.#latest = this.#take()
       this.#latest.catch(() => {
@@ -63,6 +58,6 @@ export class QueueCensus {
     }
     queues.sort((a, b) => b.waiting - a.waiting)
     const total = queues.reduce((sum, { waiting }) => sum + waiting, 0)
-    return { total, queues: queues.slice(0, NAMED) }
+    return { total, queues: queues.slice(0, MAX_NAMED_QUEUES) }
   }
 }

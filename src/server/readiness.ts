@@ -1,10 +1,12 @@
-import { answerWithin, CALL_TIMEOUT_MS } from '../base/answer-within.ts'
+import { answerWithin } from '../base/answer-within.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, type LeaseError } from '../base/errors.ts'
+import { CALL_TIMEOUT_MS } from '../base/options.ts'
 import type { LookingStore } from '../core/index.ts'
 import type { AuditLog } from './audit.ts'
 import type { Bus } from './bus.ts'
 import type { DocumentStore } from './documents.ts'
+import { READY_FOR_MS } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 
 export interface Dependencies {
@@ -57,9 +59,6 @@ export async function checkDependencies(
   )
   return failures.flat()
 }
-
-/** A check writes to the store, so frequent probes share one. */
-const READY_FOR_MS = 2000
 
 /**
  * Probes that come while a check is under way share its result. If nothing failed, the next ones share it too, for

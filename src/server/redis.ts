@@ -5,14 +5,8 @@ import { malformedAnswer } from '../clients/store-error.ts'
 import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
-import {
-  type Changed,
-  type DocumentStore,
-  KEEP_FENCE_MS,
-  removalOf,
-  savedDocument,
-  savingOf,
-} from './documents.ts'
+import { type Changed, type DocumentStore, removalOf, savedDocument, savingOf } from './documents.ts'
+import { AUDIT_ENTRIES, KEEP_FENCE_MS } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 
 export interface RedisPartsOptions {
@@ -149,7 +143,7 @@ const LOOK_AT_ONCE = 1000
 
 /** The audit trail in a stream of Redis, one for all nodes. It uses your client and leaves it open. */
 export function redisAudit(client: RedisClient, options: RedisAuditOptions = {}): AuditLog {
-  const { maxEntries = 10_000, ...parts } = options
+  const { maxEntries = AUDIT_ENTRIES, ...parts } = options
   expectWhole('maxEntries', maxEntries, 1)
   const { run, list, prefix } = redisScripts(client, parts)
   const key = `${prefix}:audit`

@@ -1,5 +1,7 @@
 import { expectObject, refuse } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
+import { HEARTBEATS_PER_TTL, MAX_HEARTBEAT_PART } from '../base/options.ts'
+import { MIN_HEARTBEAT_MS, MIN_ROOM_TTL_MS } from './options.ts'
 
 /** How long the lock of one room lives, and how often its holder sends a heartbeat. Milliseconds. */
 export interface Terms {
@@ -12,9 +14,6 @@ export type RoomTerms = (
   room: string,
 ) => { readonly ttl?: Duration; readonly heartbeat?: Duration } | undefined
 
-const MIN_TTL_MS = 1000
-const MIN_HEARTBEAT_MS = 100
-
 /** The terms of each room: those that the function returns, else those of the settings. */
 export function termsOf(settings: Terms, roomTerms: RoomTerms | undefined): (room: string) => Terms {
   if (!roomTerms) return () => settings
@@ -23,12 +22,13 @@ export function termsOf(settings: Terms, roomTerms: RoomTerms | undefined): (roo
     if (given === undefined) return settings
     expectObject('roomTerms', given)
     const ttl =
-      given.ttl === undefined ? settings.ttl : expectDuration('roomTerms.ttl', given.ttl, MIN_TTL_MS)
+      given.ttl === undefined ? settings.ttl : expectDuration('roomTerms.ttl', given.ttl, MIN_ROOM_TTL_MS)
     const heartbeat =
       given.heartbeat === undefined
-        ? Math.min(settings.heartbeat, Math.floor(ttl / 3))
+        ? Math.min(settings.heartbeat, Math.floor(ttl / HEARTBEATS_PER_TTL))
         : expectDuration('roomTerms.heartbeat', given.heartbeat, MIN_HEARTBEAT_MS)
-    if (heartbeat > ttl * 0.9) refuse('roomTerms.heartbeat', `at most 0.9 of the ttl of ${ttl} ms`, heartbeat)
+    if (heartbeat > ttl * MAX_HEARTBEAT_PART)
+      refuse('roomTerms.heartbeat', `at most ${MAX_HEARTBEAT_PART} of the ttl of ${ttl} ms`, heartbeat)
     return { ttl, heartbeat }
   }
 }

@@ -1,5 +1,6 @@
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
+import { AUDIT_ENTRIES } from './options.ts'
 import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
 
 export interface SqlAuditOptions {
@@ -16,7 +17,7 @@ export const DELETE_EVERY = 100
 export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
   expectOptions(options, { table: 1, maxEntries: 1 })
   const table = checkTable(options.table ?? 'holdfast_audit')
-  const { maxEntries = 10_000 } = options
+  const { maxEntries = AUDIT_ENTRIES } = options
   expectWhole('maxEntries', maxEntries, 1)
   const { sql, check } = sqlTable(dialect, table, [
     [

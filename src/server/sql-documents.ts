@@ -4,12 +4,12 @@ import {
   type DocumentGrant,
   type DocumentStore,
   FIRST_TIME_TOKEN,
-  KEEP_FENCE_MS,
   removalOf,
   savedDocument,
   savingOf,
   unchangedRow,
 } from './documents.ts'
+import { KEEP_FENCE_MS } from './options.ts'
 import { checkTable, type Dialect, indexOf, type SqlRow, sqlTable } from './sql.ts'
 
 export interface SqlDocumentsOptions {

@@ -2,8 +2,7 @@ import type { Settings } from '../configuration/settings.ts'
 import { HttpError } from './http/http-error.ts'
 import type { RouteRequest } from './http/route.ts'
 import { roomResource } from './identity.ts'
-
-const RETRY_AFTER_S = 5
+import { RETRY_AFTER_S } from './options.ts'
 
 type WaitingRequest = Pick<RouteRequest<unknown>, 'room' | 'limitKey' | 'isLong'>
 

@@ -12,6 +12,15 @@ import { type DocumentEvent, type Person, person } from '../protocol/index.ts'
 import { keyOf } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { setLimited } from './limited-map.ts'
+import {
+  FORGET_NODE_AFTER_MS,
+  MAX_REMOTE_ROOMS,
+  MAX_WINDOWS,
+  PUBLISH_AGAIN_MS,
+  SHOWN_WAITERS,
+  WAITERS_BATCH_MS,
+  WAITERS_BURST,
+} from './options.ts'
 import type { OnError } from './service.ts'
 
 const TOPIC = 'line'
@@ -25,24 +34,12 @@ export interface WaitingListOptions {
   readonly onError: OnError
 }
 
-/** How many waiters are shown by name. */
-const SHOWN = 20
-/** A room has so many messages at once, and the next ones together in one message when this time is over. */
-const BURST = 5
-const BATCH_MS = 500
-const MAX_WINDOWS = 10_000
-/** How often a waiter that asks again and again is published again. It asks every few seconds. */
-const PUBLISH_AGAIN_MS = 10_000
-/** What a node said is forgotten if it was not repeated in this time: a message may be lost, and a node may die. */
-const FORGET_AFTER_MS = 40_000
-const MAX_REMOTE_ROOMS = 10_000
-
 const waiter = v.object({ since: v.number(), person })
 const message = v.object({
   room: v.string(),
   node: v.string(),
   /** The first waiters at the node, and how many there are. */
-  line: v.pipe(v.array(waiter), v.maxLength(SHOWN)),
+  line: v.pipe(v.array(waiter), v.maxLength(SHOWN_WAITERS)),
   count: v.number(),
   /** Who has come to the node since its last message. */
   joined: v.array(person),
@@ -124,7 +121,7 @@ export class WaitingList {
     const first = lines
       .flatMap(({ waiters }) => waiters)
       .sort((a, b) => a.since - b.since)
-      .slice(0, SHOWN)
+      .slice(0, SHOWN_WAITERS)
       .map(({ person }) => person)
     return { first, count: lines.reduce((sum, { count }) => sum + count, 0) }
   }
@@ -144,7 +141,7 @@ export class WaitingList {
 
   #remember({ room, node, line, count, joined }: v.InferOutput<typeof message>): void {
     const { clock, onMoved } = this.#options
-    const until = clock.monotonic() + FORGET_AFTER_MS
+    const until = clock.monotonic() + FORGET_NODE_AFTER_MS
     const nodes = this.#remote.get(room) ?? new Map<string, Line>()
     if (count > 0) nodes.set(node, { waiters: line, count, until })
     else nodes.delete(node)
@@ -163,14 +160,14 @@ export class WaitingList {
     const { clock } = this.#options
     const now = clock.monotonic()
     const known = this.#windows.get(room)
-    const window = known && now < known.start + BATCH_MS ? known : { start: now, sent: 0 }
+    const window = known && now < known.start + WAITERS_BATCH_MS ? known : { start: now, sent: 0 }
     if (window !== known) {
       this.#windows.delete(room)
       setLimited(this.#windows, room, window, MAX_WINDOWS)
     }
-    if (++window.sent <= BURST) this.#publish(room, local)
+    if (++window.sent <= WAITERS_BURST) this.#publish(room, local)
     else {
-      const waitMs = window.start + BATCH_MS - now
+      const waitMs = window.start + WAITERS_BATCH_MS - now
       local.cancelPublish = clock.setTimer(() => this.#publish(room, local), waitMs, true)
     }
   }
@@ -198,5 +195,5 @@ function takeFromOthers(nodes: Map<string, Line> | undefined, node: string, join
 
 function firstOf(local: LocalRoom | undefined): Pick<Line, 'waiters' | 'count'> {
   const waiters = [...(local?.waiters.values() ?? [])].sort((a, b) => a.since - b.since)
-  return { waiters: waiters.slice(0, SHOWN), count: waiters.length }
+  return { waiters: waiters.slice(0, SHOWN_WAITERS), count: waiters.length }
 }

@@ -5,6 +5,7 @@ import { WakeSignal } from '../base/wake-signal.ts'
 import type { Answer, Ask, LeaseStore } from '../core/index.ts'
 import type { Person } from '../protocol/index.ts'
 import { keyOf } from './announcer.ts'
+import { KEEP_PLACE_MS, POLL_BEHIND_PUSH_MS, POLL_WAITERS_MS, RETRY_REQUEST_MS } from './options.ts'
 import type { WaitingList } from './waiting-list.ts'
 
 export interface WaitingRequestsOptions {
@@ -23,14 +24,6 @@ export interface Wait {
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
 }
-
-/** How long a place is kept after a request has ended without a grant, so that the client may repeat it. */
-const KEEP_PLACE_MS = 3000
-/** Waiters also poll: a push may be lost, and some stores have none. */
-const POLL_BEHIND_PUSH_MS = 5000
-const POLL_MS = 500
-/** The pause before a store that is away is asked again. */
-const RETRY_MS = 500
 
 /** Another request with the same id waits in place of this one, or was granted. So nothing is released. */
 export class Superseded extends Error {
@@ -155,7 +148,7 @@ export class WaitingRequests {
     const giveUpAt = clock.monotonic() + ms
     const wakeSignal = new WakeSignal(clock)
     const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => wakeSignal.wake(inMs) } : ask
-    const pollMs = store.supports.push ? POLL_BEHIND_PUSH_MS : POLL_MS
+    const pollMs = store.supports.push ? POLL_BEHIND_PUSH_MS : POLL_WAITERS_MS
     try {
       for (;;) {
         wakeSignal.reset()
@@ -166,7 +159,7 @@ export class WaitingRequests {
           throw error
         })
         if (!answer) {
-          await wakeSignal.sleep(Math.min(RETRY_MS, giveUpAt - clock.monotonic()), signal)
+          await wakeSignal.sleep(Math.min(RETRY_REQUEST_MS, giveUpAt - clock.monotonic()), signal)
           continue
         }
         // The client has the lock, whichever of its requests got it. A server that stops still answers.

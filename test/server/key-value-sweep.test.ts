@@ -2,11 +2,11 @@ import { Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Etcd3 } from 'etcd3'
 import { describe, expect, it } from 'vitest'
-import { KEEP_FENCE_MS } from '../../src/server/documents.ts'
 import { etcdKeyValues } from '../../src/server/etcd.ts'
 import { keyValueDocuments } from '../../src/server/key-value-documents.ts'
 import type { KeyValues } from '../../src/server/key-values.ts'
 import { natsKeyValues } from '../../src/server/nats.ts'
+import { KEEP_FENCE_MS } from '../../src/server/options.ts'
 import { FakeClock } from '../../src/testing/index.ts'
 
 interface Backend extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import { FIRST_CALL_MS } from '../../src/base/answer-within.ts'
+import { FIRST_CALL_MS } from '../../src/base/options.ts'
 import {
   createLeases,
   LeaseError,

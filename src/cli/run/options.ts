@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
-import { MIN_TTL_MS } from '../../base/duration.ts'
 import { messageOf } from '../../base/errors.ts'
+import { MIN_TTL_MS } from '../../base/options.ts'
 import type { JsonObject } from '../../base/records.ts'
 import { showRedacted } from '../../base/redact.ts'
 import { SETTINGS } from '../../configuration/settings.ts'

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { onAbort } from '../../base/abort.ts'
 import type { Moment } from '../../base/clock.ts'
+import { DRIFT } from '../../base/options.ts'
 import type { Lease } from '../../core/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
@@ -22,8 +23,6 @@ export interface Supervision {
   onUnguarded(): void
 }
 
-/** The same share of the TTL as in the core, for clocks that run at different speeds. */
-const DRIFT = 0.02
 /** The time that SIGKILL may take: this share of the TTL, but at most the limit. */
 const KILL_SHARE = 0.08
 const KILL_LIMIT_MS = 2000

@@ -1,9 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { PushConnection } from '../../stores/local/push-connection.ts'
+import { ECHO_LIMIT_MS } from '../options.ts'
 import type { TransportContext } from './create-bus.ts'
-
-/** A connection on which the bus's own message takes longer than this is dead, though it looks alive. */
-const ECHO_LIMIT_MS = 5000
 
 /** A connection that receives texts. */
 export interface Connection {

@@ -5,13 +5,9 @@ import { bytes, MYSQL_CLOCK, type MysqlClient, mysqlText } from '../../clients/m
 import { mysqlError } from '../../clients/mysql-errors.ts'
 import type { Bus } from '../bus.ts'
 import { type MysqlTable, tableOf } from '../mysql.ts'
+import { BUS_LATE_MS, BUS_MESSAGES_AT_ONCE, BUS_POLL_MS, KEEP_BUS_MESSAGES_MS } from '../options.ts'
 import { createBus, inTurns, type Transport, type TransportContext } from './create-bus.ts'
 
-const POLL_MS = 50
-/** Numbers are given when a message is sent, and its transaction may end after one with a higher number. */
-const LATE_MS = 2000
-const KEEP_MS = 60_000
-const AT_ONCE = 500
 const NOW = `(${MYSQL_CLOCK} div 1000)`
 
 export interface MysqlBusOptions {
@@ -30,7 +26,7 @@ export interface MysqlBusOptions {
 export function mysqlBus(client: MysqlClient, options: MysqlBusOptions = {}): Bus & AsyncDisposable {
   expectOptions(options, { table: 1, poll: 1 })
   const { table = 'holdfast_bus' } = options
-  const pollMs = expectDuration('poll', options.poll ?? POLL_MS, 1)
+  const pollMs = expectDuration('poll', options.poll ?? BUS_POLL_MS, 1)
   return createBus({ name: 'MySQL', explain: mysqlError }, (context) => {
     const columns =
       'seq bigint auto_increment primary key, sent_at bigint not null, text longblob not null, key (sent_at)'
@@ -103,7 +99,7 @@ class TableTransport implements Transport {
     const { name, rows, change } = this.#table
     const known = this.#passedOn.size > 0 ? `and seq not in (${[...this.#passedOn.keys()].join(', ')})` : ''
     const found = await rows(
-      `select seq, text from ${name} where seq > ${floor} ${known} order by seq limit ${AT_ONCE}`,
+      `select seq, text from ${name} where seq > ${floor} ${known} order by seq limit ${BUS_MESSAGES_AT_ONCE}`,
     )
     // The last listener has gone meanwhile.
     if (this.#floor !== floor) return
@@ -113,12 +109,14 @@ class TableTransport implements Transport {
       this.#context.received(mysqlText(text))
     }
     for (const [seq, at] of this.#passedOn) {
-      if (now - at < LATE_MS) continue
+      if (now - at < BUS_LATE_MS) continue
       this.#passedOn.delete(seq)
       this.#floor = Math.max(this.#floor ?? 0, seq)
     }
-    if (now - this.#deletedAt < KEEP_MS) return
+    if (now - this.#deletedAt < KEEP_BUS_MESSAGES_MS) return
     this.#deletedAt = now
-    await change(`delete from ${name} where sent_at < ${NOW} - ${KEEP_MS} limit ${AT_ONCE}`)
+    await change(
+      `delete from ${name} where sent_at < ${NOW} - ${KEEP_BUS_MESSAGES_MS} limit ${BUS_MESSAGES_AT_ONCE}`,
+    )
   }
 }

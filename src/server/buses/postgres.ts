@@ -11,13 +11,12 @@ import {
 } from '../../clients/postgres.ts'
 import { postgresError } from '../../clients/postgres-errors.ts'
 import type { Bus } from '../bus.ts'
+import { BUS_PROBE_LIMIT_MS } from '../options.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
 const NOTIFY = 'select pg_notify($1, part) from json_array_elements_text($2::text::json) as part'
-/** A connection that has not received the bus's own notification within this time does not receive any. */
-const PROBE_LIMIT_MS = 2000
 /** As long as an identifier of Postgres may be. */
 const CHANNEL = /^\w{1,63}$/
 
@@ -89,7 +88,7 @@ async function listenTo(
       () => true,
       () => false,
     )
-    const isLate = pause(systemClock, PROBE_LIMIT_MS, { background: true }).then(() => false)
+    const isLate = pause(systemClock, BUS_PROBE_LIMIT_MS, { background: true }).then(() => false)
     if (isSent && !(await Promise.race([arrived.promise, isLate]))) throw probeLost()
     return listener
   } catch (error) {

@@ -17,6 +17,7 @@ import type { Bus, BusMessage } from '../bus.ts'
 import { type HostCheck, hostCheck } from '../http/hosts.ts'
 import { originRefusal } from '../http/origins.ts'
 import { type SenderOf, trustedProxies } from '../http/proxies.ts'
+import { GOODBYE_LIMIT_MS, MIN_ACTIVITY_TIMEOUT_MS, PONG_LIMIT_MS, SUBSCRIBE_AGAIN_MS } from '../options.ts'
 import type {
   ChannelsHub,
   ChannelsOptions,
@@ -42,11 +43,6 @@ const TERMINATE = 'terminate'
 /** A control character, which the name of a channel cannot contain. */
 const OCCUPIED = '\0'
 const FORMS = ['', 'private-', 'presence-']
-const PONG_LIMIT_MS = 30_000
-const SUBSCRIBE_AGAIN_MS = 1000
-/** How long `close` waits until the other nodes were told. */
-const GOODBYE_LIMIT_MS = 1000
-const MIN_ACTIVITY_TIMEOUT_MS = 1000
 
 export class Hub implements ChannelsHub {
   readonly origins: readonly string[]

@@ -2,10 +2,9 @@ import * as v from 'valibot'
 import type { Clock } from '../../base/clock.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { Bus, BusMessage } from '../bus.ts'
+import { OCCUPANCY_LIMIT_MS } from '../options.ts'
 
 const TOPIC = 'occupancy'
-/** A node that has not answered by then is left out. */
-const ANSWER_LIMIT_MS = 1000
 
 const message = v.union([
   v.object({ ask: v.string(), prefix: v.string() }),
@@ -56,7 +55,7 @@ export class Occupancy {
     const id = randomId()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#questions.set(id, { counts, answered: new Set([node]), missing, resolve })
-    const cancel = this.#clock.setTimer(resolve, ANSWER_LIMIT_MS, true)
+    const cancel = this.#clock.setTimer(resolve, OCCUPANCY_LIMIT_MS, true)
     try {
       await this.#bus.publish({ topic: TOPIC, data: { ask: id, prefix } })
       await promise

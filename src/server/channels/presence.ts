@@ -3,6 +3,12 @@ import { randomId } from '../../base/random-id.ts'
 import type { JsonValue } from '../../base/records.ts'
 import type { Bus, BusMessage } from '../bus.ts'
 import {
+  NODE_LOST_AFTER_MS,
+  PRESENCE_BEAT_MS,
+  PRESENCE_ENTRIES_PER_PAGE,
+  STOOD_STILL_MS,
+} from '../options.ts'
+import {
   PRESENCE,
   type PresenceContent,
   type PresenceMessage,
@@ -13,13 +19,6 @@ import { addEntry, entriesOf, type MemberChange, type Roster, Rosters } from './
 
 /** `isOurs`: this node reports the change to others, so that one node does: it caused it, or is the first of them. */
 export type OnMemberChange = (change: MemberChange, isOurs: boolean) => void
-
-const BEAT_MS = 10_000
-const LOST_AFTER_MS = 35_000
-/** If its own beat comes so late, this node stood still, and the messages of the others wait to be read. */
-const STOOD_STILL_MS = 2 * BEAT_MS
-/** An entry has some thousand bytes at most. */
-const ENTRIES_PER_PAGE = 100
 
 /** Another node. */
 interface Peer {
@@ -95,7 +94,7 @@ export class Presence {
   start(): void {
     this.#publish({ kind: 'beat' })
     this.#beatAt = this.#clock.monotonic()
-    this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), BEAT_MS, true)
+    this.#cancelBeat = this.#clock.setTimer(() => this.#beat(), PRESENCE_BEAT_MS, true)
   }
 
   receive(message: BusMessage): void {
@@ -144,9 +143,9 @@ export class Presence {
 
   #publishRoster(): void {
     const entries = entriesOf(this.#rosters.of(this.node))
-    const pages = Math.max(1, Math.ceil(entries.length / ENTRIES_PER_PAGE))
+    const pages = Math.max(1, Math.ceil(entries.length / PRESENCE_ENTRIES_PER_PAGE))
     for (let page = 0; page < pages; page++) {
-      const part = entries.slice(page * ENTRIES_PER_PAGE, (page + 1) * ENTRIES_PER_PAGE)
+      const part = entries.slice(page * PRESENCE_ENTRIES_PER_PAGE, (page + 1) * PRESENCE_ENTRIES_PER_PAGE)
       this.#publish({ kind: 'roster', entries: part, first: page === 0, last: page === pages - 1 })
     }
   }
@@ -156,7 +155,7 @@ export class Presence {
     const stoodStill = now - this.#beatAt >= STOOD_STILL_MS
     for (const [node, peer] of this.#peers) {
       if (stoodStill) peer.lastMessageAt = now
-      else if (peer.lastMessageAt < now - LOST_AFTER_MS) this.#forget(node, this.#isFirst(node))
+      else if (peer.lastMessageAt < now - NODE_LOST_AFTER_MS) this.#forget(node, this.#isFirst(node))
     }
     this.start()
   }

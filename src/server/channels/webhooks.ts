@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { pause } from '../../base/pause.ts'
+import { MAX_WEBHOOK_EVENTS, WEBHOOK_BATCH_MS, WEBHOOK_LIMIT_MS, WEBHOOK_PAUSES_MS } from '../options.ts'
 import { Signer } from '../signer.ts'
 
 /** As Pusher names them. */
@@ -14,12 +15,6 @@ export interface WebhooksOptions {
   readonly clock: Clock
   readonly onError: (error: unknown) => void
 }
-
-/** What happens within this time is sent in one request. */
-const BATCH_MS = 200
-const MAX_EVENTS = 1000
-const ANSWER_LIMIT_MS = 5000
-const PAUSES_MS = [1000, 4000, 16_000]
 
 /**
  * Tells a backend who comes and goes, in signed batches, one after the other. A batch is repeated until the backend
@@ -40,7 +35,7 @@ export class Webhooks {
   add(event: WebhookEvent): void {
     if (this.#closed) return
     this.#events.push(event)
-    if (this.#events.length > MAX_EVENTS) this.#events.shift()
+    if (this.#events.length > MAX_WEBHOOK_EVENTS) this.#events.shift()
     this.#sendSoon()
   }
 
@@ -54,7 +49,7 @@ export class Webhooks {
   async #sendAll(): Promise<void> {
     const { onError } = this.#options
     const body = this.#take()
-    for (const pauseMs of [0, ...PAUSES_MS]) {
+    for (const pauseMs of [0, ...WEBHOOK_PAUSES_MS]) {
       if (this.#closed) break
       if (pauseMs > 0) await pause(this.#options.clock, pauseMs, { background: true })
       try {
@@ -69,7 +64,7 @@ export class Webhooks {
   }
 
   #sendSoon(): void {
-    this.#cancelSend ??= this.#options.clock.setTimer(() => void this.#sendAll(), BATCH_MS, true)
+    this.#cancelSend ??= this.#options.clock.setTimer(() => void this.#sendAll(), WEBHOOK_BATCH_MS, true)
   }
 
   #take(): string {
@@ -89,7 +84,7 @@ export class Webhooks {
       },
       body,
       redirect: 'error',
-      signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+      signal: AbortSignal.timeout(WEBHOOK_LIMIT_MS),
     })
     await response.body?.cancel()
     if (!response.ok) throw new Error(`the webhook was answered with ${response.status}`)

@@ -1,6 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
-import { MAX_NAME_BYTES } from '../../base/resource-name.ts'
+import { MAX_NAME_BYTES } from '../../base/options.ts'
 import type { Settings } from '../../configuration/settings.ts'
 import { CLIENT_HEADER, errorBody } from '../../protocol/index.ts'
 import { HTTP_ERRORS } from './error-codes.ts'

@@ -2,11 +2,9 @@ import { md5 } from '@noble/hashes/legacy.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Clock } from '../../base/clock.ts'
 import type { Settings } from '../../configuration/settings.ts'
+import { SIGNATURE_WINDOW_S } from '../options.ts'
 import { Signer } from '../signer.ts'
 import { HttpError } from './http-error.ts'
-
-/** How far the clocks of the sender and the server may differ. */
-const WINDOW_S = 600
 
 export interface SignedRequest {
   readonly method: string
@@ -42,9 +40,9 @@ export class PusherSignatures {
     if (auth_key !== this.#key) throw refusal('auth_key: expected the channelKey of this server')
     if (auth_version !== '1.0') throw refusal('auth_version: expected 1.0')
     const age = Math.abs(this.#clock.now() / 1000 - Number(auth_timestamp))
-    if (!/^\d{1,12}$/.test(auth_timestamp) || age > WINDOW_S)
+    if (!/^\d{1,12}$/.test(auth_timestamp) || age > SIGNATURE_WINDOW_S)
       throw refusal(
-        `auth_timestamp: expected the seconds since 1970, at most ${WINDOW_S} s from the server's clock`,
+        `auth_timestamp: expected the seconds since 1970, at most ${SIGNATURE_WINDOW_S} s from the server's clock`,
       )
     if (body !== '' && body_md5 !== bytesToHex(md5(utf8ToBytes(body))))
       throw refusal('body_md5: expected the MD5 hash of the body')

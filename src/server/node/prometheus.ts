@@ -1,10 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { readVersion } from '../../configuration/version-node.ts'
+import { CALL_SECONDS, REQUEST_SECONDS, WAIT_SECONDS } from '../options.ts'
 import type { CurrentFigures, LeaseChange, Meter } from '../stats.ts'
-
-const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
-const WAIT_SECONDS = [0.05, 0.25, 1, 2.5, 5, 10, 15, 30, 60, 120, 600]
-const CALL_SECONDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 5]
 
 /**
  * Figures for Prometheus. Pass your own registry to have them among your own figures; then the figures of the process

@@ -18,10 +18,9 @@ import { misdirected } from '../http/hosts.ts'
 import { HttpError } from '../http/http-error.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
 import type { HeaderOf } from '../http/request-headers.ts'
+import { CLOSE_SOCKET_LIMIT_MS } from '../options.ts'
 import { refuseConnection } from './refusals.ts'
 
-/** How long a client has to answer a close before its connection is cut. */
-const CLOSE_LIMIT_MS = 2000
 /** The code of RFC 6455 for a server that goes down, for sockets that nobody has told more. */
 const GOING_AWAY = 1001
 
@@ -61,7 +60,7 @@ export function attachSockets(
   const { path = '/app', maxPayload = 16_384, maxBuffered = 1_048_576 } = options
   const { origins } = options.origins ? settingsOf({ origins: options.origins }) : hub
   // Its types do not know `closeTimeout` yet.
-  const limits = { maxPayload, closeTimeout: CLOSE_LIMIT_MS }
+  const limits = { maxPayload, closeTimeout: CLOSE_SOCKET_LIMIT_MS }
   const webSockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,

@@ -4,10 +4,9 @@ import { createSecureContext } from 'node:tls'
 import { systemClock } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import type { Settings } from '../../configuration/settings.ts'
+import { CHECK_CERTIFICATE_EVERY_MS } from '../options.ts'
 
 type TlsFiles = Pick<Settings, 'tlsCert' | 'tlsKey'>
-
-const CHECK_EVERY_MS = 60_000
 
 /** The certificate and its key. Throws if they cannot be read, or do not belong together. */
 export function readCertificate({ tlsCert, tlsKey }: TlsFiles) {
@@ -42,9 +41,9 @@ export function followCertificate(
         onError(error)
       }
     }
-    cancel = clock.setTimer(check, CHECK_EVERY_MS, true)
+    cancel = clock.setTimer(check, CHECK_CERTIFICATE_EVERY_MS, true)
   }
-  cancel = clock.setTimer(check, CHECK_EVERY_MS, true)
+  cancel = clock.setTimer(check, CHECK_CERTIFICATE_EVERY_MS, true)
   return () => cancel()
 }
 

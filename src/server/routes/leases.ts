@@ -1,3 +1,4 @@
+import { MAX_METADATA_BYTES, MAX_NAME_BYTES } from '../../base/options.ts'
 import type { JsonObject, LeaseRecord } from '../../base/records.ts'
 import { checkResource, isLonger } from '../../base/resource-name.ts'
 import type {
@@ -41,11 +42,9 @@ const PATH = '/api/leases/{resource}'
 const COLLECTION = '/api/leases'
 const READ_AT_ONCE = 100
 const LIST_AT_ONCE = 1000
-/** The same limit as in the core. */
-const MAX_METADATA_BYTES = 4096
 
 /** A cursor is a resource, a tab and a token. */
-const MAX_CURSOR = 512 + 17
+const MAX_CURSOR = MAX_NAME_BYTES + 17
 
 const resource = text(512, 'The resource, if its name cannot be part of a path: `.` and `..`.')
 const resources: QueryParameter<string> = {

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
 import { BlockedClock } from '../../../test/blocked-clock.ts'
 import { Stop } from '../../base/abort.ts'
-import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import type { Clock } from '../../base/clock.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
+import { CALL_TIMEOUT_MS } from '../../base/options.ts'
 import { FakeClock } from '../../testing/index.ts'
 import { Calls, type Running } from './calls.ts'
 

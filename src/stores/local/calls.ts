@@ -1,7 +1,8 @@
 import { onAbort, Stop } from '../../base/abort.ts'
-import { CALL_TIMEOUT_MS, settledWithin } from '../../base/answer-within.ts'
+import { settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
+import { CALL_TIMEOUT_MS } from '../../base/options.ts'
 import type { CallOptions } from '../../core/index.ts'
 import {
   BLOCKED_MS,

@@ -1,7 +1,7 @@
 import type { Stop } from '../../base/abort.ts'
-import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
 import { expectWhole } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
+import { CALL_TIMEOUT_MS } from '../../base/options.ts'
 import type { Answer, Ask, CallOptions, ReleaseAsk, Released, StoreLoad } from '../../core/index.ts'
 import { CallOrder, type RequestOrder } from './call-order.ts'
 import { Calls, type CallsOptions, type Work } from './calls.ts'

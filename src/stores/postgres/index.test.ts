@@ -1,7 +1,7 @@
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { CALL_TIMEOUT_MS } from '../../base/answer-within.ts'
+import { CALL_TIMEOUT_MS } from '../../base/options.ts'
 import { createLeases } from '../../core/index.ts'
 import { createOnce, postgresJobs } from '../../once/index.ts'
 import { migratePostgres, postgresStore } from './index.ts'

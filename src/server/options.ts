@@ -1,0 +1,137 @@
+/**
+ * The numbers that the server is tuned with. What an operator can set, with its default and its limits, is in
+ * `configuration/settings.ts`.
+ */
+import { SETTINGS } from '../configuration/settings.ts'
+
+/** How many entries an audit trail keeps, unless its option says otherwise. */
+export const AUDIT_ENTRIES = SETTINGS.auditEntries.default
+/** So that no statement takes long, and because `sql_safe_updates` asks for a limit. The next sweep goes on. */
+export const DELETE_ENTRIES_AT_ONCE = 10_000
+
+// Locks and rooms
+
+export const MIN_ROOM_TTL_MS = 1000
+export const MIN_HEARTBEAT_MS = 100
+/** A lease that is older when the store answers was not granted by this answer. */
+export const SURELY_REPEATED_MS = 1000
+/** How many grants are remembered. The oldest are forgotten first. */
+export const MAX_REMEMBERED_GRANTS = 20_000
+/** How many expired locks one sweep ends. */
+export const SWEEP_AT_ONCE = 500
+/** How long the fence of an empty room is kept: as long as a lease store keeps the row of a free resource. */
+export const KEEP_FENCE_MS = 3_600_000
+/** A check writes to the store, so frequent probes share one. */
+export const READY_FOR_MS = 2000
+
+// The requests that wait
+
+/** How long a place is kept after a request has ended without a grant, so that the client may repeat it. */
+export const KEEP_PLACE_MS = 3000
+/** Waiters also poll: a push may be lost. */
+export const POLL_BEHIND_PUSH_MS = 5000
+/** How often waiters ask a store that cannot push. */
+export const POLL_WAITERS_MS = 500
+/** The pause before a store that is away is asked again. */
+export const RETRY_REQUEST_MS = 500
+/** When a client that was refused because too many wait should come again. */
+export const RETRY_AFTER_S = 5
+/** As long as a store reserves a resource for a waiter whose turn it is. */
+export const ASKS_AGAIN_WITHIN_MS = 1000
+/** How many places of clients of the lease API a node remembers. The oldest are forgotten first. */
+export const MAX_PLACES = 20_000
+/** How often the queues are read to see whether places still exist, and how many resources and waiters at once. */
+export const RECOUNT_MS = 1000
+export const RECOUNT_RESOURCES = 500
+export const RECOUNT_WAITERS = 1000
+
+// Who waits, as shown to others
+
+/** How many waiters are shown by name. */
+export const SHOWN_WAITERS = 20
+/** A room has this many messages at once, and the next ones together in one message when this time is over. */
+export const WAITERS_BURST = 5
+export const WAITERS_BATCH_MS = 500
+/** How many rooms have their messages counted. The oldest are forgotten first. */
+export const MAX_WINDOWS = 10_000
+/** How often a waiter that asks again and again is published again. It asks every few seconds. */
+export const PUBLISH_AGAIN_MS = 10_000
+/** What a node said is forgotten if it was not repeated in this time: a message may be lost, and a node may die. */
+export const FORGET_NODE_AFTER_MS = 40_000
+/** How many rooms of other nodes are remembered. */
+export const MAX_REMOTE_ROOMS = 10_000
+/** How many queues the census counts in one call. */
+export const COUNT_AT_ONCE = 500
+/** Any number of dashboards cost one count in this time. */
+export const CENSUS_FRESH_MS = 2000
+/** The longest queues are named, the others only counted. */
+export const MAX_NAMED_QUEUES = 500
+
+// Following the leases of the store
+
+/** This many ended leases are remembered, so that a late message does not report them again. */
+export const MAX_REMEMBERED_LEASES = 10_000
+export const READ_LEASES_AT_ONCE = 200
+export const LIST_LEASES_AT_ONCE = 500
+/** The pause before a read that failed is repeated. */
+export const READ_LEASES_AGAIN_MS = 1000
+
+// Handoff
+
+/** How many requests for a handoff may be open at this node. */
+export const MAX_OPEN_HANDOVERS = 10_000
+/** How often the other nodes are told of an open request, because a message may be lost. */
+export const TELL_HANDOVERS_EVERY_MS = 2000
+
+// Channels
+
+/** How long a socket may take to answer a ping. */
+export const PONG_LIMIT_MS = 30_000
+/** The pause before the bus is subscribed again. */
+export const SUBSCRIBE_AGAIN_MS = 1000
+/** How long `close` waits until the other nodes were told. */
+export const GOODBYE_LIMIT_MS = 1000
+export const MIN_ACTIVITY_TIMEOUT_MS = 1000
+/** A node that has not answered by then is left out of the count of a channel. */
+export const OCCUPANCY_LIMIT_MS = 1000
+/** How often a node says which members it has. */
+export const PRESENCE_BEAT_MS = 10_000
+/** A node that was silent for this long has no members any more. */
+export const NODE_LOST_AFTER_MS = 35_000
+/** If its own beat comes so late, this node stood still, and the messages of the others wait to be read. */
+export const STOOD_STILL_MS = 2 * PRESENCE_BEAT_MS
+/** An entry has some thousand bytes at most. */
+export const PRESENCE_ENTRIES_PER_PAGE = 100
+/** What happens within this time is sent to the webhook in one request. */
+export const WEBHOOK_BATCH_MS = 200
+export const MAX_WEBHOOK_EVENTS = 1000
+/** How long the webhook may take to answer. */
+export const WEBHOOK_LIMIT_MS = 5000
+/** The pauses before a request to the webhook is repeated. */
+export const WEBHOOK_PAUSES_MS = [1000, 4000, 16_000]
+/** How far the clocks of the sender of a signed request and of the server may differ. */
+export const SIGNATURE_WINDOW_S = 600
+/** How long a client has to answer a close before its connection is cut. */
+export const CLOSE_SOCKET_LIMIT_MS = 2000
+
+// Buses between nodes
+
+/** A connection on which the bus's own message takes longer than this is dead, though it looks alive. */
+export const ECHO_LIMIT_MS = 5000
+/** A connection that has not received the bus's own notification within this time does not receive any. */
+export const BUS_PROBE_LIMIT_MS = 2000
+/** How often a node looks for messages in MySQL, which cannot push. */
+export const BUS_POLL_MS = 50
+/** Numbers are given when a message is sent, and its transaction may end after one with a higher number. */
+export const BUS_LATE_MS = 2000
+export const KEEP_BUS_MESSAGES_MS = 60_000
+export const BUS_MESSAGES_AT_ONCE = 500
+
+// The port and its metrics
+
+/** How often the files of the certificate are looked at. */
+export const CHECK_CERTIFICATE_EVERY_MS = 60_000
+/** The bounds of the histograms: of requests, of waits and of calls to the store. */
+export const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+export const WAIT_SECONDS = [0.05, 0.25, 1, 2.5, 5, 10, 15, 30, 60, 120, 600]
+export const CALL_SECONDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 5]
