@@ -7,9 +7,10 @@
  * The first request runs the handler. Its answer is stored before it is sent, so a client that repeats the request at
  * once finds it. A request meanwhile waits or is 409. A later one gets the stored answer.
  */
-import { CALL_TIMEOUT_MS } from '../base/answer-within.ts'
+
 import { refuse } from '../base/arguments.ts'
 import { notify } from '../base/notify.ts'
+import { CALL_TIMEOUT_MS } from '../base/options.ts'
 import type { JsonValue } from '../base/records.ts'
 import { idOf, type RunningJob } from '../once/index.ts'
 import { type Answer, decodeAnswer, encodeAnswer, type FinishedAnswer } from './answer.ts'
