@@ -46,7 +46,7 @@ export type LeaseErrorCode =
   /** The backend refused, and a retry cannot help. */
   | 'store-failed'
   /**
-   * The stored data has another format than this context expects, such as another option, number of shards or schema
+   * The stored data has another format than this context expects, such as another layout, number of shards or schema
    * version.
    */
   | 'other-format'

@@ -26,6 +26,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   endsWithProcess: 'processBound releaseOnExit exit',
   prefix: 'namespace keyPrefix keyspace name key ns',
   namespace: 'prefix keyPrefix name ns app',
+  layout: 'option structure',
   table: 'tableName collection relation',
   schema: 'schemaName database db',
   maxInFlight: 'concurrency pool poolSize parallel limit',

@@ -26,7 +26,7 @@ export interface Appended {
   readonly ops: readonly Operation[]
   readonly appended: Promise<void>
   /** What the coordinator says about it, if somebody waits for that. */
-  readonly answered: Promise<unknown>
+  readonly answered: Promise<unknown> | undefined
   /** Whether the bootstrap had ended when the record was made. */
   readonly wasReady: boolean
 }
@@ -52,7 +52,7 @@ interface Turn {
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
-  const { storage, layout, format, view, clock } = options
+  const { storage, layout, format, view, schemas, clock } = options
   const log = logOf(storage)
   const stamp = createStamps(clock, layout.keys.logPrefix)
   const nextKey = () => stamp(view.records)
@@ -88,7 +88,7 @@ export function createAppend<E extends object, S extends object>(options: Append
       turn = undefined
       const soon = options.leavesRecords && view.isSmall
       const record: LogRecord = { format: show(format), ops, ...(soon && { soon }) }
-      const answered = Promise.resolve(soon ? answerTo(key) : undefined)
+      const answered = soon ? answerTo(key) : undefined
       const appended = log.set({ [key]: record }).finally(() => view.unsent.delete(key))
       // A failure is handled when the rest is loaded.
       appended.catch(() => {})
@@ -106,7 +106,7 @@ export function createAppend<E extends object, S extends object>(options: Append
     try {
       await appended
       // Schemas check a change only together with what is stored.
-      if (!wasReady && Object.keys(options.schemas).length > 0) throw error
+      if (!wasReady && (schemas.entity || schemas.settings)) throw error
     } catch (failure) {
       await log.remove([key]).catch(() => {})
       view.apply({ drop: [key] })

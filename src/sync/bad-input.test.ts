@@ -208,8 +208,8 @@ describe('stored data', () => {
     },
   )
 
-  it('of option A has an index that cannot be rebuilt', async () => {
-    const sync = createSync<Item>({ storage: memoryStorage(), option: 'A' })
+  it('of the layout one-key has an index that cannot be rebuilt', async () => {
+    const sync = createSync<Item>({ storage: memoryStorage(), layout: 'one-key' })
     await expect(sync.rebuildIndex()).rejects.toMatchObject({ code: 'store-failed' })
   })
 
@@ -276,10 +276,10 @@ describe('an entity', () => {
     'constructor',
     ' ',
     '.',
-  ])('may have the id %j, in both options', async (id) => {
-    for (const option of ['A', 'B'] as const) {
+  ])('may have the id %j, in both layouts', async (id) => {
+    for (const layout of ['one-key', 'key-per-entity'] as const) {
       const storage = memoryStorage()
-      const [one, two] = [createSync<Item>({ storage, option }), createSync<Item>({ storage, option })]
+      const [one, two] = [createSync<Item>({ storage, layout }), createSync<Item>({ storage, layout })]
       await two.bootstrap()
       await one.setEntity(id, { n: 1 })
       await one.patchEntity(id, { n: 2 })

@@ -1,7 +1,6 @@
 import { asLeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { answerTo, readHint } from './hints.ts'
-import { storedIds } from './layout.ts'
 import { readRecord } from './log.ts'
 import { isSyncMessage } from './messages.ts'
 import { assemble, type SyncBaseOptions } from './options.ts'
@@ -42,7 +41,7 @@ export function createCoordinator(options: SyncBaseOptions): Coordinator {
   soon()
 
   const coordinator: Coordinator = {
-    cleanupOrphans: () => cleanup(() => storedIds(parts)),
+    cleanupOrphans: () => cleanup(layout.storedIds),
     async close() {
       for (const end of stops) notify(end)
       await Promise.allSettled(unfinished)

@@ -6,6 +6,7 @@ import type { Items } from './storage.ts'
 
 /** A context must not write into a storage of another format. */
 export interface Format {
+  /** `A`: the layout `one-key`. `B`: `key-per-entity`. These are the names that storages have of earlier versions. */
   readonly option: string
   readonly schemaVersion: number
   readonly shards: number
@@ -35,6 +36,7 @@ function atLeast(min: number, value: unknown): number {
   return Number.isInteger(value) ? Math.max(min, value as number) : min
 }
 
+/** Part of every record of the log, so it never changes. */
 export function show({ option, shards, schemaVersion }: Format): string {
   return `option ${option}, index shards ${shards}, schema ${schemaVersion}`
 }
@@ -45,8 +47,12 @@ export function expectFormat(items: Items, keys: StorageKeys, format: Format): v
   if (meta && show(meta) !== show(format))
     throw new LeaseError(
       'other-format',
-      `the storage has another format: ${show(meta)}; this context expects ${show(format)}`,
+      `the storage has another format: ${inWords(meta)}; this context expects ${inWords(format)}`,
     )
+}
+
+function inWords(format: Format): string {
+  return show(format).replace('option A', 'layout one-key').replace('option B', 'layout key-per-entity')
 }
 
 /** Whether the storage must be migrated first, or cannot be used at all. */

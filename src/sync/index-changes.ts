@@ -1,7 +1,6 @@
 /** What the writer makes of the index. All functions but `readHead` are pure: they compute what to write. */
 import type { Layout, Part } from './layout.ts'
 import type { Items, StorageAdapter } from './storage.ts'
-import type { WriterTools } from './writer-tools.ts'
 
 export type EntityEntries = readonly (readonly [id: string, entity: object])[]
 
@@ -61,13 +60,15 @@ function hash(id: string): number {
  * Everything but the entities and the log. In a storage that several devices share, an entity is in the index as soon
  * as its key exists: another device may have added it.
  */
-export async function readHead(
-  { storedIds }: WriterTools,
-  stored: { readonly storage: StorageAdapter; readonly layout: Layout },
-): Promise<Items> {
-  const { storage, layout } = stored
+export async function readHead({
+  storage,
+  layout,
+}: {
+  readonly storage: StorageAdapter
+  readonly layout: Layout
+}): Promise<Items> {
   const items = await storage.get(layout.headKeys)
   if (!storage.shared) return items
-  const found = (await storedIds(stored)).map((id) => [id, {}] as const)
+  const found = (await layout.storedIds()).map((id) => [id, {}] as const)
   return { ...items, ...changeIndex(layout, items, [], found).index }
 }

@@ -23,7 +23,7 @@ const world = fc.record({
   steps: fc.array(step, { minLength: 5, maxLength: 40 }),
   flavour: fc.constantFrom('chrome', 'firefox'),
   area: fc.constantFrom('local', 'sync'),
-  option: fc.constantFrom('A', 'B'),
+  layout: fc.constantFrom('one-key', 'key-per-entity'),
   shards: fc.constantFrom(1, 3),
 })
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
@@ -55,7 +55,7 @@ describe('contexts that write, die, and receive messages late, twice or not at a
   })
 })
 
-async function play({ seed, steps, flavour, area, option, shards }: World, withLocks: boolean) {
+async function play({ seed, steps, flavour, area, layout, shards }: World, withLocks: boolean) {
   const random = mulberry32(seed)
   let calm = false
   const extension = fakeExtension({
@@ -66,7 +66,7 @@ async function play({ seed, steps, flavour, area, option, shards }: World, withL
     latency: [0, 20],
     messageLatency: [0, 120],
     deliveries: () => (calm ? 1 : ([0, 1, 1, 2][Math.floor(random() * 4)] ?? 1)),
-    sync: { option, ...(option === 'B' && { shards }) },
+    sync: { layout, ...(layout === 'key-per-entity' && { shards }) },
   })
   const { browser, clock } = extension
   extension.startWorker()

@@ -6,8 +6,8 @@ import { createSync, type Migrations, memoryStorage, STORAGE_KEYS, type SyncWarn
 
 const optionA = { trackedEntities: { a: { n: 1 }, b: { n: 2 } }, foreign: 7 }
 
-describe('entities of option A', () => {
-  it('move to option B once, also if many contexts start at the same time', async () => {
+describe('entities of the layout one-key', () => {
+  it('move to key-per-entity once, also if many contexts start at the same time', async () => {
     const extension = fakeExtension({ latency: [0, 20] })
     const { api } = extension.browser.openPage()
     await extension.resolved(api.storage.local.set(optionA))
@@ -26,13 +26,16 @@ describe('entities of option A', () => {
     })
   })
 
-  it('that moved are closed to contexts of option A, which get other-format', async () => {
+  it('that moved are closed to contexts of one-key, which get other-format', async () => {
     const storage = memoryStorage(optionA)
-    const old = createSync<Item>({ storage, option: 'A' })
+    const old = createSync<Item>({ storage, layout: 'one-key' })
     await old.bootstrap()
     const sync = createSync<Item>({ storage })
     await sync.setEntity('a', { n: 9 })
-    for (const write of [old.setEntity('a', { n: 5 }), createSync({ storage, option: 'A' }).bootstrap()])
+    for (const write of [
+      old.setEntity('a', { n: 5 }),
+      createSync({ storage, layout: 'one-key' }).bootstrap(),
+    ])
       await expect(write).rejects.toMatchObject({ code: 'other-format' })
     expect((await storage.keys()).toSorted()).toEqual([
       'foreign',
@@ -43,7 +46,7 @@ describe('entities of option A', () => {
     ])
   })
 
-  it('that other code still writes move at the next start, and do not replace newer ones of option B', async () => {
+  it('that other code still writes move at the next start, and do not replace newer ones of key-per-entity', async () => {
     const storage = memoryStorage(optionA)
     await createSync<Item>({ storage }).setEntity('a', { n: 9 })
     await storage.set({ trackedEntities: { a: { n: 5 }, c: { n: 3 } } })

@@ -64,13 +64,13 @@ export async function migrate(
   const { keys } = layout
   const log = logOf(storage)
   const meta = readMeta(head, keys) ?? { ...format, schemaVersion: 1, revision: 0 }
-  const hasOptionA = isObject(head[keys.all])
-  const sources = (meta.option === 'B' && hasOptionA ? [meta, { ...meta, option: 'A' }] : [meta]).map(
+  const hasOneKey = isObject(head[keys.all])
+  const sources = (meta.option === 'B' && hasOneKey ? [meta, { ...meta, option: 'A' }] : [meta]).map(
     ({ option, shards }) => createLayout({ namespace, option, shards, storage }),
   )
   const stored = new Map<string, unknown>()
   for (const source of sources) {
-    const items = await readHead(tools, { storage, layout: source })
+    const items = await readHead({ storage, layout: source })
     const ids = resets ? (source.ids(items) ?? []) : expectIds(tools, source, items)
     const lookup = source.lookup({ ...items, ...(await readKeys(storage, source.entityKeys(ids))) })
     // If two sources have the same id, the earlier source is newer.
@@ -107,7 +107,7 @@ export async function migrate(
     entries.filter(([id, entity]) => Object.hasOwn(state.entities, id) && entity !== undefined),
   )
   const items: Items = {
-    ...(!layout.inIndex && hasOptionA && { [keys.all]: {} }),
+    ...(!layout.inIndex && hasOneKey && { [keys.all]: {} }),
     ...entities,
     ...emptyIndex(layout),
     ...index,

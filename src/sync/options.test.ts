@@ -49,10 +49,10 @@ describe('createSync and createCoordinator', () => {
     ['writes', { writes: Symbol('here') }],
     ['onWarning', { onWarning: 5 }],
     ['clock', { clock: {} }],
-    ['option', { option: 'C' }],
-    ['option', { option: 10n }],
+    ['layout', { layout: 'C' }],
+    ['layout', { layout: 10n }],
     ['shards', { shards: 0 }],
-    ['shards', { shards: 2, option: 'A' }],
+    ['shards', { shards: 2, layout: 'one-key' }],
     ['shards', { shards: 2n }],
     ['ackTimeout', { ackTimeout: 100 }],
     ['ackTimeout', { ackTimeout: 500 }],
@@ -108,6 +108,13 @@ describe('createSync and createCoordinator', () => {
     expect(await refusal(() => createSync({ storage, ackTimeout: ackTimeout as never }))).toBe(
       `ackTimeout: expected whole milliseconds from 150 to 300, or text such as '30s', got ${shown}`,
     )
+  })
+
+  it('name `layout` to callers of its old name `option`', async () => {
+    for (const create of [createSync, createCoordinator])
+      expect(await refusal(() => create({ storage, option: 'A' } as SyncOptions))).toBe(
+        '`option`: unknown option, did you mean `layout`?',
+      )
   })
 
   it('check the same options', async () => {

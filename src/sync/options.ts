@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { jsonCopy } from './json.ts'
-import { createLayout, MAX_SHARDS } from './layout.ts'
+import { createLayout, LAYOUT_NAMES, type LayoutName, MAX_SHARDS } from './layout.ts'
 import type { loadWriting } from './load-writing.ts'
 import type { SyncLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
@@ -39,9 +39,9 @@ export interface SyncBaseOptions<S extends object = object> {
   readonly locks?: SyncLocks
   /** Part of all keys, of the lock and of the messages, so that several collections can share one storage. */
   readonly namespace?: string
-  /** `B`: a key for each entity. `A`: all entities in one key, for small sets. Default `B`. */
-  readonly option?: 'A' | 'B'
-  /** The number of keys that the index of option B is split into, for very large sets. Default 1. */
+  /** `one-key` has all entities in one key, for small sets. Default `key-per-entity`. */
+  readonly layout?: LayoutName
+  /** The number of keys that the index of `key-per-entity` is split into, for very large sets. Default 1. */
   readonly shards?: number
   /** The version of settings and entities, and the migrations from older versions. Default `{ version: 1 }`. */
   readonly schema?: { readonly version: number; readonly migrations: Migrations }
@@ -80,7 +80,7 @@ const CHECKS: Checks<SyncOptions<object, object>> = {
     if (typeof value !== 'string' || !/^[\w.-]*$/.test(value))
       refuse(option, 'letters, digits, ".", "_" and "-"', value)
   },
-  option: (option, value) => expectOneOf(option, value, ['A', 'B']),
+  layout: (option, value) => expectOneOf(option, value, LAYOUT_NAMES),
   shards: (option, value) => expectWhole(option, value, 1, MAX_SHARDS),
   ackTimeout: (option, value) => expectDuration(option, value, MIN_ACK_TIMEOUT_MS, MAX_ACK_TIMEOUT_MS),
   resend: (option, value) => expectWhole(option, value, 0, 10),
@@ -99,9 +99,10 @@ export function assemble<E extends object, S extends object>(
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
   const checked = checkEach(options, CHECKS as Checks<SyncOptions<E, S>>) as SyncOptions<E, S>
   CHECKS.storage('storage', options.storage)
-  const { storage, messenger, locks, option = 'B', shards = 1, ackTimeout = 200, resend = 1 } = checked
+  const { storage, messenger, locks, layout: name, shards = 1, ackTimeout = 200, resend = 1 } = checked
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = checked
   const { namespace = '', writes, batch = 1000, validate: schemas = {} } = checked
+  const option = name === 'one-key' ? 'A' : 'B'
   if (option === 'A') expectWhole('shards', shards, 1, 1)
   if (writes === 'coordinator' && !messenger)
     refuse('messenger', 'a Messenger to reach the coordinator', messenger)
@@ -154,7 +155,7 @@ export function assemble<E extends object, S extends object>(
       )
     },
     /** Carries out what is scheduled. */
-    finish: async () => (await loaded?.catch(() => undefined))?.schedule.finish(),
+    finish: async () => (await loaded?.catch(() => null))?.schedule.finish(),
   }
   return parts
 }

@@ -25,7 +25,7 @@ export function rareMethods<E extends object, S extends object>(
   context: WritingContext<E, S>,
   announce: Announce,
 ): RareMethods<E> {
-  const { LeaseError, expectFormat, logOf, show, storedIds } = tools
+  const { LeaseError, expectFormat, logOf, show } = tools
   const { storage, layout, format, view, reader, append, writer, checked } = context
   return {
     async migrate(head) {
@@ -59,7 +59,7 @@ export function rareMethods<E extends object, S extends object>(
       return thrown
     },
     async cleanupOrphans() {
-      const orphans = (await storedIds(context)).filter((id) => !view.indexes(id))
+      const orphans = (await layout.storedIds()).filter((id) => !view.indexes(id))
       const { gone } = await perform({ orphans }, ANSWER_MS)
       return orphans.filter((id) => gone.has(id))
     },

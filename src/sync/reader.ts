@@ -5,7 +5,6 @@
 import { asLeaseError } from '../base/errors.ts'
 import { backoffMs, pause } from '../base/pause.ts'
 import { expectFormat, readMeta, show } from './format.ts'
-import { storedIds } from './layout.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import type { Parts } from './options.ts'
 import { usableSettings } from './settings.ts'
@@ -100,7 +99,7 @@ export function createReader<E extends object, S extends object>(options: Reader
     const items = head ?? (await readKeys(storage, headKeys))
     const update: ViewUpdate<E, S> = {
       ...(readsSettings && settingsIn(items)),
-      ...(readsIndex && indexIn(items, storage.shared ? await storedIds(options) : [])),
+      ...(readsIndex && indexIn(items, storage.shared ? await layout.storedIds() : [])),
     }
     view.apply(update)
     // New entities are reported in the order of the index.
@@ -148,12 +147,10 @@ export function createReader<E extends object, S extends object>(options: Reader
    * soon as its key exists: another device may have added it.
    */
   function indexIn(items: Items, found: readonly string[]): ViewUpdate<E, S> {
-    const indexed = usable('other-format', () => {
+    const ids = usable('other-format', () => {
       expectFormat(items, keys, format)
-      return layout.ids(items)
+      return layout.ids(items, found)
     })
-    const ids =
-      found.length > 0 && indexed !== undefined ? [...new Set([...(indexed ?? []), ...found])] : indexed
     if (ids) return { ids, revision: readMeta(items, keys)?.revision ?? 0 }
     if (ids === null)
       warn('malformed-index', `${indexKeys[0]} is damaged; rebuildIndex() restores it from the entities`)

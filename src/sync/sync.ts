@@ -53,7 +53,7 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   cleanupOrphans(): Promise<readonly string[]>
   /**
    * Repairs a damaged index: it names every entity that has a key, also one whose removal was interrupted. Not for
-   * option A, whose index contains the entities.
+   * `one-key`, whose index contains the entities.
    */
   rebuildIndex(): Promise<void>
   /** Stops listening, and waits for unfinished writes. */
@@ -129,8 +129,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   async function load(): Promise<void> {
     let head = await storage.get(layout.headKeys)
     if (hasOtherFormat(head, layout, format)) {
-      const { migrate } = await methods()
-      head = await migrate(head)
+      head = await (await methods()).migrate(head)
     }
     // The log is listed while the entities are read. What was carried out in between is reported as a change.
     await Promise.all([reader.readAll(head), readLog()])
@@ -152,7 +151,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   function hear(message: unknown): Promise<unknown> {
     return methods().then(
       ({ hear }) => hear(message),
-      () => undefined,
+      () => {},
     )
   }
 

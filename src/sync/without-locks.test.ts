@@ -9,9 +9,13 @@ interface Item {
   readonly done?: boolean
 }
 
-type Layout = { readonly option: 'A' | 'B'; readonly shards?: number }
+type Layout = { readonly layout: 'one-key' | 'key-per-entity'; readonly shards?: number }
 
-const LAYOUTS: readonly Layout[] = [{ option: 'A' }, { option: 'B' }, { option: 'B', shards: 4 }]
+const LAYOUTS: readonly Layout[] = [
+  { layout: 'one-key' },
+  { layout: 'key-per-entity' },
+  { layout: 'key-per-entity', shards: 4 },
+]
 
 /** Calls are carried out in their order, as in a browser. Their answers come in any order. */
 function lateStorage(storage: StorageAdapter, schedule: fc.Scheduler): StorageAdapter {

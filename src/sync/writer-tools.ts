@@ -3,7 +3,7 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { createFold } from './fold.ts'
 import { expectFormat, hasOtherFormat, readMeta, show } from './format.ts'
 import { isId } from './json.ts'
-import { createLayout, MAX_SHARDS, storedIds } from './layout.ts'
+import { createLayout, MAX_SHARDS } from './layout.ts'
 import { DONE, isAnswer, readRecord } from './log.ts'
 import { logOf, readKeys } from './storage.ts'
 import { createTurns } from './turns.ts'
@@ -30,7 +30,6 @@ export interface WriterTools {
   readonly readRecord: typeof readRecord
   readonly refuse: typeof refuse
   readonly show: typeof show
-  readonly storedIds: typeof storedIds
 }
 
 export const WRITER_TOOLS: WriterTools = {
@@ -53,5 +52,4 @@ export const WRITER_TOOLS: WriterTools = {
   readRecord,
   refuse,
   show,
-  storedIds,
 }

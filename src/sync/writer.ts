@@ -41,7 +41,7 @@ export interface StorageWriterOptions extends MigrateOptions {
 }
 
 export function storageWriter(tools: WriterTools, options: StorageWriterOptions): StorageWriter {
-  const { LeaseError, asLeaseError, createFold, storedIds, show } = tools
+  const { LeaseError, asLeaseError, createFold, show } = tools
   const { expectFormat, hasOtherFormat, readMeta, logOf, readKeys, createTurns } = tools
   const { storage, locks, layout, format, warn } = options
   const { keys } = layout
@@ -111,7 +111,7 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
     unlogged: readonly Operation[],
     stored?: (outcome: Outcome) => void,
   ): Promise<Outcome> {
-    const readAll = () => Promise.all([readHead(tools, options), readLog(expected)])
+    const readAll = () => Promise.all([readHead(options), readLog(expected)])
     let [base, logged] = await readAll()
     if (hasOtherFormat(base, layout, format)) {
       expectOlder(tools, base, layout, format)
@@ -146,7 +146,7 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
     for (const record of records) {
       const all = [...waiting, record]
       try {
-        await carryOut(writes, all, [], await readHead(tools, options), outcome)
+        await carryOut(writes, all, [], await readHead(options), outcome)
         waiting = []
       } catch (error) {
         const failure = asLeaseError(error)
@@ -265,7 +265,7 @@ export function storageWriter(tools: WriterTools, options: StorageWriterOptions)
 
   async function rebuiltIndex(): Promise<Items> {
     if (layout.inIndex) throw new LeaseError('store-failed', `${layout.indexKeys[0]} contains the entities`)
-    const found = (await storedIds(options)).map((id) => [id, {}] as const)
+    const found = (await layout.storedIds()).map((id) => [id, {}] as const)
     return { ...emptyIndex(layout), ...changeIndex(layout, {}, [], found).index }
   }
 

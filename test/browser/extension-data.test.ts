@@ -30,13 +30,13 @@ describe('stored data', () => {
     await site?.[Symbol.asyncDispose]()
   })
 
-  it('of option A is moved by a context of option B, and then closed to contexts of option A', async () => {
+  it('of the layout one-key is moved by a context of key-per-entity, and then closed to contexts of one-key', async () => {
     const codes = await page.evaluate(`(async () => {
-      const a = createSync({ ...chromeContext(), ...quiet, option: 'A' })
+      const a = createSync({ ...chromeContext(), ...quiet, layout: 'one-key' })
       await a.setEntity('x', { n: 1 })
       const b = createSync({ ...chromeContext(), ...quiet })
       await b.bootstrap()
-      const late = createSync({ ...chromeContext(), ...quiet, option: 'A' })
+      const late = createSync({ ...chromeContext(), ...quiet, layout: 'one-key' })
       return [
         b.get('x'),
         await codeOf(a.setEntity('y', { n: 2 })),
@@ -92,7 +92,7 @@ describe('stored data', () => {
     expect(keys).toContain('trackedEntity:x')
   })
 
-  it('of more than half the quota is migrated from option A to B', async () => {
+  it('of more than half the quota is migrated from one-key to key-per-entity', async () => {
     const moved = await page.evaluate(`(async () => {
       const text = 'x'.repeat(60_000)
       const all = Object.fromEntries(Array.from({ length: 120 }, (_, n) => ['e' + n, { n, text }]))

@@ -86,7 +86,11 @@ describe.each(['local', 'sync'] as const)('storage.%s', (area) => {
   const outcomes = (options: object, pairs: readonly string[]) =>
     page.evaluate(`outcomes(${JSON.stringify(options)}, [${pairs}])`) as Promise<[number, string[]]>
 
-  describe.each([{ option: 'A' }, { option: 'B' }, { option: 'B', shards: 3 }])('with %o', (options) => {
+  describe.each([
+    { layout: 'one-key' },
+    { layout: 'key-per-entity' },
+    { layout: 'key-per-entity', shards: 3 },
+  ])('with %o', (options) => {
     it('stores each id as it is, or refuses it by name', async () => {
       const [size, found] = await outcomes(
         options,

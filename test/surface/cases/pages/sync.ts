@@ -105,7 +105,7 @@ async function writesThroughCoordinator(): Promise<void> {
   const shared = {
     storage: memoryStorage(),
     locks: webLocks({ locks: navigator.locks, wait: '5s', clock: systemClock }),
-    ...{ namespace: 'tasks', option: 'B', shards: 2, ackTimeout: '200ms', resend: 2 },
+    ...{ namespace: 'tasks', layout: 'key-per-entity', shards: 2, ackTimeout: '200ms', resend: 2 },
     schema: { version: 2, migrations: { 2: ({ settings, entities }) => ({ settings, entities }) } },
     defaults: { ...DEFAULT_SETTINGS, themeToken: '#654321' },
     onWarning: () => {},
