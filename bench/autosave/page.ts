@@ -33,7 +33,7 @@ async function measure(rounds: number): Promise<Durations> {
 
     const saveFrom = performance.now()
     autosave.changed()
-    const { phase, unsaved } = await autosave.flushNow()
+    const { phase, unsaved } = await autosave.flush()
     const settled = performance.now() - saveFrom
     if (unsaved) throw new Error(`not saved: ${phase}`)
     if (round < 0) continue

@@ -2,7 +2,7 @@ import { createDocumentLock, createDraft } from '../../src/client/index.ts'
 import { STATUS, whoIsEditing } from '../words.ts'
 
 const name = new URLSearchParams(location.search).get('name') ?? 'Mika'
-const lock = createDocumentLock({ roomId: 'minutes-42', name })
+const lock = createDocumentLock('minutes-42', { name })
 const draft = createDraft(lock)
 
 const text = find(HTMLTextAreaElement, 'text')

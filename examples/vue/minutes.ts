@@ -6,7 +6,7 @@ export const Minutes = defineComponent({
   props: { name: { type: String, required: true } },
 
   setup({ name }) {
-    const { lock, lockState, draft, draftState } = useDocument({ roomId: 'minutes-42', name })
+    const { lock, lockState, draft, draftState } = useDocument('minutes-42', { name })
     const isAsking = computed(() => ['acquiring', 'waiting'].includes(lockState.value.phase))
     const mayDecide = computed(() => ['conflict', 'unreadable'].includes(draftState.value.status))
     const type = ({ target }: Event) => draft.edit((target as HTMLTextAreaElement).value)

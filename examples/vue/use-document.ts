@@ -17,8 +17,8 @@ export interface UseDocument {
 }
 
 /** The lock of a document, and what the user types in it, until the component is unmounted. */
-export function useDocument(options: DocumentLockOptions): UseDocument {
-  const lock = createDocumentLock(options)
+export function useDocument(roomId: string, options?: DocumentLockOptions): UseDocument {
+  const lock = createDocumentLock(roomId, options)
   const draft = createDraft(lock)
   const lockState = shallowRef(lock.state)
   const draftState = shallowRef(draft.state)

@@ -11,10 +11,17 @@ import { listGenerations } from './recovery.ts'
 import { createRestore } from './restore.ts'
 import { timeOf } from './save-file.ts'
 import { createSchedule, onPageLeft } from './schedule.ts'
-import { canTakeOver, maySave } from './state.ts'
+import { canTakeover, maySave } from './state.ts'
 import { createStateStore } from './state-store.ts'
 import { connectTabs } from './tab-channel.ts'
-import type { AutoSave, AutoSaveOptions, AutoSavePhase } from './types.ts'
+import type {
+  AutoSave,
+  AutoSaveOptions,
+  AutoSavePhase,
+  AutoSaveProject,
+  AutoSaveState,
+  FlushOptions,
+} from './types.ts'
 import { writeSave } from './write-save.ts'
 import { createWriterLock } from './writer-lock.ts'
 
@@ -22,16 +29,16 @@ import { createWriterLock } from './writer-lock.ts'
 const LAST_WAIT_MS = 1000
 
 /**
- * Saves a project automatically, into files that survive a crash, and only while it holds the project lock.
+ * Saves a project automatically, into files that survive a crash, and only while it holds the project lock. Throws
+ * `invalid-argument`. What fails later is in `state.error` and in events, with the codes of `AutoSaveError`.
  *
  * @example
- * const locks = createProjectLocks({ namespace: 'storyboard' })
- * const autosave = createAutoSave({ read: () => storyboard, locks })
+ * const autosave = createAutoSave({ read: () => storyboard, namespace: 'storyboard' })
  * const [latest] = await autosave.restore({ limit: 1 })
  * if (latest) storyboard = await latest.load()
  * editor.onChange(() => autosave.changed())
  */
-export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
+export function createAutoSave<T>(options: AutoSaveOptions<T> & AutoSaveProject): AutoSave<T> {
   const settings = checkOptions(options)
   const { read, clock, hold } = settings
   const store = createStateStore(clock, onPhaseChange)
@@ -82,31 +89,37 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     snapshot: () => store.state,
     subscribe: store.subscribe,
     changed,
-    async flushNow(flushOptions = {}) {
-      expectOptions(flushOptions, { overwrite: 1 })
-      const { overwrite = false } = flushOptions
-      expectBoolean('overwrite', overwrite)
-      if (overwrite) await acceptCurrentAsBase()
-      await saveNow()
-      return store.state
-    },
+    flush,
+    flushNow: flush,
     restore: createRestore({ archive, journal, tracker, store, started, isClosed }),
-    async takeOver() {
-      if (!canTakeOver(store.state)) return store.state
-      dispatch({ type: 'taking-over', isOn: true })
-      try {
-        await tabs.takeOver()
-      } catch (error) {
-        if (!closed) emitError('acquire', asLockFailure(error).error)
-        lock.joinQueue()
-      }
-      dispatch({ type: 'taking-over', isOn: false })
-      return store.state
-    },
+    takeover,
+    takeOver: takeover,
     history: () => orLoadError(listGenerations(archive)),
     close,
     dispose: close,
     [Symbol.asyncDispose]: close,
+  }
+
+  async function flush(flushOptions: FlushOptions = {}): Promise<AutoSaveState> {
+    expectOptions(flushOptions, { overwrite: 1 })
+    const { overwrite = false } = flushOptions
+    expectBoolean('overwrite', overwrite)
+    if (overwrite) await acceptCurrentAsBase()
+    await saveNow()
+    return store.state
+  }
+
+  async function takeover(): Promise<AutoSaveState> {
+    if (!canTakeover(store.state)) return store.state
+    dispatch({ type: 'taking-over', isOn: true })
+    try {
+      await tabs.takeover()
+    } catch (error) {
+      if (!closed) emitError('acquire', asLockFailure(error).error)
+      lock.joinQueue()
+    }
+    dispatch({ type: 'taking-over', isOn: false })
+    return store.state
   }
 
   function isClosed(): boolean {
@@ -298,6 +311,7 @@ export function createAutoSave<T>(options: AutoSaveOptions<T>): AutoSave<T> {
     lock.stopWaiting()
     await releaseLock()
     tabs.close()
+    await settings.ownLocks?.close()
     dispatch({ type: 'closed' })
   }
 }

@@ -35,6 +35,22 @@ it.each<[option: string, value: unknown, message: string]>([
   )
 })
 
+const PROJECT = "namespace: expected either a name such as 'storyboard', or locks, got"
+it.each<[what: string, options: object, message: string]>([
+  ['neither locks nor a namespace', {}, `${PROJECT} undefined`],
+  ['locks and a namespace', { namespace: 'story', locks: editorBed().openTab().locks }, `${PROJECT} "story"`],
+  ['an empty namespace', { namespace: '' }, 'namespace: expected a non-empty string, got ""'],
+  [
+    'a namespace that Web Locks refuse',
+    { namespace: '-story' },
+    'namespace: expected a name without a leading -, got "-story"',
+  ],
+])('%s is refused at once', (_, options, message) => {
+  expect(() => createAutoSave({ read: () => 1, ...options } as never)).toThrow(
+    expect.objectContaining({ code: 'invalid-argument', message }),
+  )
+})
+
 it.each([
   [undefined, 'undefined'],
   [null, 'null'],
@@ -50,10 +66,10 @@ it.each<[message: string, call: (autosave: AutoSave<Story>) => unknown]>([
     'limit: expected a whole number from 0, got "all"',
     (autosave) => autosave.restore({ limit: 'all' as never }),
   ],
-  ['options: expected an object, got 5', (autosave) => autosave.flushNow(5 as never)],
+  ['options: expected an object, got 5', (autosave) => autosave.flush(5 as never)],
   [
     'overwrite: expected true or false, got 1',
-    (autosave) => autosave.flushNow({ overwrite: 1 as unknown as boolean }),
+    (autosave) => autosave.flush({ overwrite: 1 as unknown as boolean }),
   ],
   ['listener: expected a function, got undefined', (autosave) => autosave.subscribe(undefined as never)],
 ])('an invalid argument is refused: %s', async (message, call) => {

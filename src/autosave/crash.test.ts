@@ -38,7 +38,7 @@ async function saveTwice(tearing: boolean, diesAt: number) {
   const editor = openEditor()
   const save = async (title: string) => {
     editor.edit(title)
-    void editor.autosave.flushNow()
+    void editor.autosave.flush()
     await clock.advance(10)
     return disk.steps
   }

@@ -4,7 +4,7 @@ import { type Editor, editorBed } from '../../test/autosave/editor-bed.ts'
 describe('a page that was away', () => {
   it.each<[what: string, run: (editor: Editor) => unknown]>([
     ['is edited', () => {}],
-    ['has a save due', ({ autosave }) => autosave.flushNow()],
+    ['has a save due', ({ autosave }) => autosave.flush()],
   ])('and %s writes with its lock after that is confirmed', async (_, run) => {
     const { clock, disk, manager, openEditor, openTab, save, saved } = editorBed()
     const own = manager.tab()
@@ -40,7 +40,7 @@ describe('a page that was suspended for longer than its lock lives', () => {
     const before = editor.autosave.state
     const resume = disk.pause('close', 'history')
     editor.edit('two')
-    void editor.autosave.flushNow()
+    void editor.autosave.flush()
     await clock.advance(10)
     clock.jump(60_000)
     await clock.advance(15_000)

@@ -75,7 +75,7 @@ describe('the journal', () => {
         })
       }
       editor.edit(committed)
-      void editor.autosave.flushNow()
+      void editor.autosave.flush()
       await bed.clock.advance(10)
       if (journaled !== committed) editor.edit(journaled)
       page.dispatchEvent(new Event('pagehide'))

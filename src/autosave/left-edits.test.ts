@@ -28,8 +28,8 @@ async function openTabs(options: EditorOptions = {}) {
   const takeOver = async ({ autosave }: Editor) => {
     autosave.changed()
     await bed.clock.advance(1500)
-    await bed.finished(autosave.takeOver())
-    await bed.finished(autosave.flushNow())
+    await bed.finished(autosave.takeover())
+    await bed.finished(autosave.flush())
   }
   return { ...bed, page, first, openOther, takeOver }
 }
@@ -64,7 +64,7 @@ describe('a tab that gets the lock back from a tab that was closed right after a
     await clock.advance(5000)
     expect(saved()).toBe(before)
     expect(first.autosave.state).toMatchObject({ readOnly: 'conflict', unsaved: true, stale: true })
-    await finished(first.autosave.flushNow({ overwrite: true }))
+    await finished(first.autosave.flush({ overwrite: true }))
     expect(saved()).toBe('mine')
     const recoverable = await first.autosave.restore()
     const titles = await Promise.all(recoverable.map(async (save) => (await save.read()).title))
@@ -100,7 +100,7 @@ describe.each(['session', 'save'] as const)('with the lock for each %s', (hold) 
     await clock.advance(5000)
     expect(saved()).toBe('one')
     expect(second.autosave.state).toMatchObject({ readOnly: 'conflict', unsaved: true })
-    await finished(second.autosave.flushNow({ overwrite: true }))
+    await finished(second.autosave.flush({ overwrite: true }))
     expect(second.autosave.state).toMatchObject({ phase: 'idle', unsaved: false })
   })
 })

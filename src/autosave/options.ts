@@ -5,6 +5,7 @@ import {
   expectFunction,
   expectMethods,
   expectOneOf,
+  expectText,
   expectWhole,
   hasMethods,
   refuse,
@@ -12,11 +13,16 @@ import {
 import { expectClock, systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
-import type { RetryPolicyConfig } from '../project/index.ts'
+import {
+  createProjectLocks,
+  type DirectorySource,
+  type ProjectLocks,
+  type RetryPolicyConfig,
+} from '../project/index.ts'
 import { checkRetry } from '../project/retry-policy.ts'
 import { localStorageJournal } from './journal.ts'
 import type { TabChannel } from './tab-channel.ts'
-import type { AutoSaveOptions } from './types.ts'
+import type { AutoSaveLocks, AutoSaveOptions } from './types.ts'
 
 const LOCK_METHODS = [
   'acquireProjectLock',
@@ -29,6 +35,7 @@ const checkTime = (option: string, value: unknown) => expectDuration(option, val
 
 const CHECKS: Checks<AutoSaveOptions<unknown>> = {
   read: expectFunction,
+  namespace: expectText,
   locks: (option, value) => expectMethods(option, value, 'the result of createProjectLocks', ...LOCK_METHODS),
   directory(option, value) {
     if (typeof value !== 'function' && !hasMethods(value, 'getDirectoryHandle'))
@@ -54,19 +61,26 @@ function unlessFalse(expected: string, ...methods: readonly string[]) {
   }
 }
 
-interface Checked<T> extends Omit<AutoSaveOptions<T>, 'debounce' | 'idle' | 'wait' | 'retry'> {
+/** What `checkEach` returns: the options that are set, with times in milliseconds. */
+type Checked<T> = SetOptions<Omit<AutoSaveOptions<T>, 'read' | Converted>> & {
+  readonly read: () => T
   readonly debounce?: number
   readonly idle?: number
   readonly wait?: number
   readonly retry?: RetryPolicyConfig
 }
+type Converted = 'debounce' | 'idle' | 'wait' | 'retry'
+type SetOptions<O> = { readonly [Name in keyof O]?: Exclude<O[Name], undefined> }
 
 /** Every default filled in and every value checked. Times in milliseconds. */
 export function checkOptions<T>(options: AutoSaveOptions<T>) {
   const checked = checkEach(options, CHECKS) as Checked<T>
   CHECKS.read('read', options.read)
-  CHECKS.locks('locks', options.locks)
-  const { directory = privateDirectory, channel, onEvent, retry, ...rest } = checked
+  const { directory = privateDirectory, channel, onEvent, retry, namespace, ...rest } = checked
+  if ((namespace === undefined) === (rest.locks === undefined))
+    refuse('namespace', "either a name such as 'storyboard', or locks", namespace)
+  const ownLocks = rest.locks ? undefined : openLocks(namespace as string, checked)
+  const locks: AutoSaveLocks = rest.locks ?? (ownLocks as ProjectLocks)
   return {
     debounce: 500,
     idle: 2000,
@@ -75,14 +89,22 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
     hold: 'session',
     eager: false,
     wait: 1000,
-    journal: hasLocalStorage() && localStorageJournal(rest.locks.namespace),
+    journal: hasLocalStorage() && localStorageJournal(locks.namespace),
     clock: systemClock,
     ...rest,
+    locks,
+    ownLocks,
     retry,
     onEvent,
     open: typeof directory === 'function' ? directory : () => directory,
-    channel: (channel ?? pageChannel(rest.locks.namespace)) || null,
+    channel: (channel ?? pageChannel(locks.namespace)) || null,
   }
+}
+
+/** Its lock file, if the browser has no Web Locks, is in the directory of the saves. */
+function openLocks<T>(namespace: string, { directory, clock }: Checked<T>): ProjectLocks {
+  const source = typeof directory === 'function' ? async () => directory() : directory
+  return createProjectLocks({ namespace, directory: source as DirectorySource | undefined, clock })
 }
 
 /** Only pages need one. A channel would keep a process of Node alive. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AutoSaveError } from './errors.ts'
-import { type Action, canRetry, INITIAL_SNAPSHOT, reduce } from './state.ts'
-import type { AutoSavePhase, AutoSaveSnapshot } from './types.ts'
+import { type Action, canRetry, INITIAL_STATE, reduce } from './state.ts'
+import type { AutoSavePhase, AutoSaveState } from './types.ts'
 
 const error = new AutoSaveError('write-failed', 'for a test')
 const conflict: Action = { type: 'locked-out', reason: 'conflict', error, inLine: false }
@@ -10,8 +10,8 @@ const granted: Action = { type: 'granted', backend: 'web', stale: false, unsaved
 const saving: Action[] = [{ type: 'edited' }, { type: 'due' }, granted, { type: 'writing' }]
 const committed: Action = { type: 'committed', at: 1, by: 'web', unsaved: false }
 
-function stateAfter(...actions: Action[]): AutoSaveSnapshot {
-  return actions.reduce(reduce, INITIAL_SNAPSHOT)
+function stateAfter(...actions: Action[]): AutoSaveState {
+  return actions.reduce(reduce, INITIAL_STATE)
 }
 
 describe('the phases', () => {

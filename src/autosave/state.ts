@@ -10,7 +10,7 @@
  */
 import type { LockBackend } from '../project/index.ts'
 import type { AutoSaveError } from './errors.ts'
-import type { AutoSavePhase, AutoSaveSnapshot, ReadOnlyReason } from './types.ts'
+import type { AutoSavePhase, AutoSaveState, ReadOnlyReason } from './types.ts'
 
 export type Action =
   | { readonly type: 'edited' }
@@ -48,11 +48,11 @@ export type Action =
   /** The state in memory is now based on the current save. */
   | { readonly type: 'loaded'; readonly savedAt: number | null; readonly unsaved: boolean }
   /** The saves were searched for the best one that can be restored. */
-  | { readonly type: 'searched'; readonly skipped: AutoSaveSnapshot['skipped'] }
+  | { readonly type: 'searched'; readonly skipped: AutoSaveState['skipped'] }
   | { readonly type: 'closed' }
 
 /** Before anything has happened. */
-export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
+export const INITIAL_STATE: AutoSaveState = {
   phase: 'idle',
   unsaved: false,
   savedAt: null,
@@ -69,7 +69,7 @@ export const INITIAL_SNAPSHOT: AutoSaveSnapshot = {
 
 const SAVING: readonly AutoSavePhase[] = ['awaiting-lock', 'writing', 'committing', 'gc']
 
-export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapshot {
+export function reduce(state: AutoSaveState, action: Action): AutoSaveState {
   const { phase } = state
   if (phase === 'disabled') return state
   switch (action.type) {
@@ -128,40 +128,37 @@ export function reduce(state: AutoSaveSnapshot, action: Action): AutoSaveSnapsho
 }
 
 /** Whether a save may start: not during a save, in the queue, or before the user has resolved a conflict. */
-export function maySave({ phase, inLine, readOnly }: AutoSaveSnapshot): boolean {
+export function maySave({ phase, inLine, readOnly }: AutoSaveState): boolean {
   if (phase === 'read-only') return !inLine && (readOnly === 'held' || readOnly === 'denied')
   return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
 }
 
-/** Whether `takeOver` can help: another tab holds the lock. */
-export function canTakeOver({ phase, readOnly, takingOver }: AutoSaveSnapshot): boolean {
+/** Whether `takeover` can help: another tab holds the lock. */
+export function canTakeover({ phase, readOnly, takingOver }: AutoSaveState): boolean {
   return phase === 'read-only' && (readOnly === 'held' || readOnly === 'lost') && !takingOver
 }
 
-/** Whether `flushNow` may succeed after a failed save. */
-export function canRetry(snapshot: AutoSaveSnapshot): boolean {
-  const { phase, error } = snapshot
+/** Whether `flush` may succeed after a failed save. */
+export function canRetry(state: AutoSaveState): boolean {
+  const { phase, error } = state
   const failed = phase === 'backoff' || phase === 'error' || phase === 'read-only'
   const isHopeless = error?.code === 'read-failed' || error?.code === 'other-format'
-  return failed && maySave(snapshot) && !isHopeless
+  return failed && maySave(state) && !isHopeless
 }
 
-function granted(state: AutoSaveSnapshot, action: Action & { type: 'granted' }): AutoSaveSnapshot {
+function granted(state: AutoSaveState, action: Action & { type: 'granted' }): AutoSaveState {
   const { backend, stale, unsaved } = action
   const held = { ...state, backend, stale, unsaved, inLine: false, takingOver: false }
   return state.phase === 'read-only' ? writable(held) : held
 }
 
-function loaded(
-  state: AutoSaveSnapshot,
-  { savedAt, unsaved }: Action & { type: 'loaded' },
-): AutoSaveSnapshot {
+function loaded(state: AutoSaveState, { savedAt, unsaved }: Action & { type: 'loaded' }): AutoSaveState {
   const next = { ...state, savedAt, unsaved, stale: false }
   const isLockedOut = state.phase === 'read-only' && state.readOnly !== 'conflict'
   return isLockedOut || SAVING.includes(state.phase) ? next : writable(next)
 }
 
-function writable(state: AutoSaveSnapshot): AutoSaveSnapshot {
+function writable(state: AutoSaveState): AutoSaveState {
   const phase = state.unsaved ? 'debouncing' : 'idle'
   return { ...state, phase, readOnly: null, error: null, retryAt: null }
 }

@@ -50,7 +50,7 @@ export function connectTabs({ channel, clock, lock, saveNow, onSaved, onHandedOv
   return {
     announce: (id: string) => send({ type: 'saved', id }),
     /** Asks the holder for the lock, and takes it. Rejects if it cannot be taken. */
-    async takeOver(): Promise<void> {
+    async takeover(): Promise<void> {
       await requestHandoff()
       if (!lock.isHeld) await lock.steal()
     },

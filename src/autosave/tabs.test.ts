@@ -31,7 +31,7 @@ describe('two tabs that hold the lock for their session', () => {
     files.refuse = () => pause(clock, 400)
     const only = openEditor({ tab: openTab({ locks: null }) })
     only.edit('slowly')
-    await finished(only.autosave.flushNow())
+    await finished(only.autosave.flush())
     expect(only.phases()).not.toContain('read-only')
     expect(saved()).toBe('slowly')
   })
@@ -87,9 +87,9 @@ describe('two tabs that hold the lock for their session', () => {
       ...{ phase: 'read-only', readOnly: 'conflict', unsaved: true, stale: true, inLine: false },
       error: { code: 'conflict' },
     })
-    await finished(second.autosave.flushNow())
+    await finished(second.autosave.flush())
     expect(saved()).toBe('two')
-    await finished(second.autosave.flushNow({ overwrite: true }))
+    await finished(second.autosave.flush({ overwrite: true }))
     expect(saved()).toBe('mine')
     expect(second.autosave.state).toMatchObject({ phase: 'idle', unsaved: false, readOnly: null })
     const sources = await second.autosave.restore()
@@ -214,7 +214,7 @@ describe('a lock that is lost', () => {
     expect(saved()).toBe('one')
     files.refuse = () => {}
     await clock.advance(60_000)
-    await editor.autosave.flushNow()
+    await editor.autosave.flush()
     expect(saved()).toBe('two')
   })
 })
@@ -240,7 +240,7 @@ describe('a tab that saves although another one holds the lock', () => {
       unsaved: true,
       error: { code: 'conflict' },
     })
-    await first.finished(a.autosave.flushNow({ overwrite: true }))
+    await first.finished(a.autosave.flush({ overwrite: true }))
     expect(first.saved()).toBe('mine')
     await second.save(b, 'three')
     expect(b.autosave.state).toMatchObject({ readOnly: 'conflict', unsaved: true })
@@ -256,7 +256,7 @@ describe('a tab that saves although another one holds the lock', () => {
       await b.recover()
       const resume = first.disk.pause(operation, 'current.json')
       a.edit('mine')
-      const flushing = a.autosave.flushNow()
+      const flushing = a.autosave.flush()
       await first.clock.advance(1000)
       const others = second.save(b, 'theirs')
       await second.clock.advance(1000)
@@ -338,7 +338,7 @@ describe('a browser without Web Locks', () => {
       { operation: 'acquire', code: 'not-allowed', retryable: false },
     ])
     files.refuse = () => {}
-    await finished(editor.autosave.flushNow())
+    await finished(editor.autosave.flush())
     expect(saved()).toBe('one')
     expect(editor.autosave.state).toMatchObject({ phase: 'idle', readOnly: null })
   })

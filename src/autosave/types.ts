@@ -9,51 +9,65 @@ import type { TabChannel } from './tab-channel.ts'
 export interface AutoSaveOptions<T> {
   /** Returns the whole state, as a value that JSON can represent. Called right before the state is written. */
   readonly read: () => T
-  /** Decides which tab may write. */
-  readonly locks: Pick<
-    ProjectLocks,
-    'acquireProjectLock' | 'releaseProjectLock' | 'holdsProjectLock' | 'projectLockSignal'
-  > &
-    Partial<Pick<ProjectLocks, 'namespace'>>
+  /**
+   * The name of the project, for its locks, its journal and the channel between its tabs. It creates its own project
+   * locks, and closes them. Required without `locks`.
+   */
+  readonly namespace?: string | undefined
+  /** Decides which tab may write: the result of `createProjectLocks`. Required without `namespace`. */
+  readonly locks?: AutoSaveLocks | undefined
   /**
    * The directory that contains `project/autosave/`, or a function that returns it. Default: the origin's private
    * directory (OPFS).
    */
-  readonly directory?: Directory | (() => Directory | Promise<Directory>)
+  readonly directory?: Directory | (() => Directory | Promise<Directory>) | undefined
   /** A save starts this long after the last edit. Default 500 ms. */
-  readonly debounce?: Duration
+  readonly debounce?: Duration | undefined
   /** More edits or a busy page delay a save by at most this much more. Default 2 s. */
-  readonly idle?: Duration
+  readonly idle?: Duration | undefined
   /** How many saves are kept, including the current one. Default 20. */
-  readonly generations?: number
+  readonly generations?: number | undefined
   /** How many bytes all saves together may take. The current save is always kept. Default 50 MiB. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
   /**
    * `session` keeps the lock from the first edit until `close`. A tab that does not get it is read-only and waits in
    * the queue. `save` takes the lock only for each save, and checks that nobody else saved in between. Default
    * `session`.
    */
-  readonly hold?: 'session' | 'save'
+  readonly hold?: 'session' | 'save' | undefined
   /** Requests the lock at once instead of at the first edit. Only with `session`. Default false. */
-  readonly eager?: boolean
+  readonly eager?: boolean | undefined
   /**
    * How long to wait for the lock before the tab is read-only, and says that another tab is editing. It is not read-only
    * while the browser has not yet said who holds the lock. Default 1 s.
    */
-  readonly wait?: Duration
+  readonly wait?: Duration | undefined
   /** The attempts at the lock before the tab is read-only. Default: five attempts. */
-  readonly retry?: RetryOptions
-  /** Keeps edits that a closing page can no longer save. Default: `localStorage`, by namespace of `locks`; `false`: no journal. */
-  readonly journal?: Journal | false
+  readonly retry?: RetryOptions | undefined
+  /** Keeps edits that a closing page can no longer save. Default: `localStorage`, by namespace; `false`: no journal. */
+  readonly journal?: Journal | false | undefined
   /**
    * Connects the tabs of a project: they see each other's saves, and can ask for the lock. Default: a `BroadcastChannel`
-   * named after the namespace of `locks`; `false`: none.
+   * named after the namespace; `false`: none.
    */
-  readonly channel?: TabChannel | false
-  readonly clock?: Clock
+  readonly channel?: TabChannel | false | undefined
+  readonly clock?: Clock | undefined
   /** The first listener; add more with `subscribe`. */
-  readonly onEvent?: AutoSaveListener
+  readonly onEvent?: AutoSaveListener | undefined
 }
+
+/** What AutoSave needs of `ProjectLocks`. */
+export interface AutoSaveLocks
+  extends Pick<
+      ProjectLocks,
+      'acquireProjectLock' | 'releaseProjectLock' | 'holdsProjectLock' | 'projectLockSignal'
+    >,
+    Partial<Pick<ProjectLocks, 'namespace'>> {}
+
+/** One of the two says which project it is. */
+export type AutoSaveProject =
+  | { readonly namespace: string; readonly locks?: undefined }
+  | { readonly locks: AutoSaveLocks; readonly namespace?: undefined }
 
 export type AutoSavePhase =
   /** Closed. */
@@ -82,8 +96,11 @@ export type ReadOnlyReason =
   /** This browser offers no kind of lock. */
   | 'unsupported'
 
+/** @deprecated Use `AutoSaveState`. */
+export type AutoSaveSnapshot = AutoSaveState
+
 /** The state of AutoSave. The same object until something changes. */
-export interface AutoSaveSnapshot {
+export interface AutoSaveState {
   readonly phase: AutoSavePhase
   /** Some edits are only in memory. */
   readonly unsaved: boolean
@@ -146,31 +163,49 @@ export interface Recovery<T> extends ReadonlyArray<Recoverable<T>> {
   readonly skipped: readonly SkippedSave[]
 }
 
+export interface FlushOptions {
+  /** Replaces what another tab saved in between. Default false. */
+  readonly overwrite?: boolean | undefined
+}
+
+export interface RestoreOptions {
+  /** Ends the search after this many. Default: no limit. */
+  readonly limit?: number | undefined
+  /** `false` ignores journals. Default true. */
+  readonly journals?: boolean | undefined
+}
+
 export interface AutoSave<T> extends AsyncDisposable {
   /** Call it after every edit. It is cheap. */
   changed(): void
-  readonly state: AutoSaveSnapshot
+  readonly state: AutoSaveState
   /** @deprecated Use `state`. */
-  snapshot(): AutoSaveSnapshot
+  snapshot(): AutoSaveState
   /** Listens to events. Every change of `state` is one. Returns a function that ends the subscription. */
   subscribe(listener: AutoSaveListener): () => void
   /**
    * Saves unsaved edits now. Resolves with the state after the save, whether it succeeded or failed. `overwrite`
-   * replaces what another tab saved in between. That save stays in the history.
+   * replaces what another tab saved in between. That save stays in the history. Rejects with `load-failed` if
+   * `overwrite` cannot read it.
    */
-  flushNow(options?: { readonly overwrite?: boolean }): Promise<AutoSaveSnapshot>
+  flush(options?: FlushOptions): Promise<AutoSaveState>
+  /** @deprecated Use `flush`. */
+  flushNow(options?: FlushOptions): Promise<AutoSaveState>
   /**
    * Lists what can be recovered, each verified, best first: journals based on the current save, the current save, then
-   * the rest by time. `limit` ends the search early. `journals: false` ignores journals. `skipped` lists the saves that could not be verified.
+   * the rest by time. `skipped` lists the saves that could not be verified. Rejects with `load-failed` if none of the
+   * saves can be read, and with `other-format` if a newer version of Holdfast has saved here.
    */
-  restore(options?: { readonly limit?: number; readonly journals?: boolean }): Promise<Recovery<T>>
+  restore(options?: RestoreOptions): Promise<Recovery<T>>
   /**
    * Edits here instead of in the tab that holds the lock. That tab saves and becomes read-only. If it does not answer
    * within five seconds, the lock is taken from it, and what it could not save stays in that tab. Does nothing unless
    * another tab holds the lock. Resolves with the state afterwards.
    */
-  takeOver(): Promise<AutoSaveSnapshot>
-  /** Lists the saves, newest first, without verifying them. */
+  takeover(): Promise<AutoSaveState>
+  /** @deprecated Use `takeover`. */
+  takeOver(): Promise<AutoSaveState>
+  /** Lists the saves, newest first, without verifying them. Rejects with `load-failed`. */
   history(): Promise<readonly Generation[]>
   /** Saves unsaved edits, or leaves them in the journal if it cannot. Then releases the lock and stops. */
   close(): Promise<void>

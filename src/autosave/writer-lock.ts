@@ -2,7 +2,7 @@
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { LockError, ProjectLockLease, RetryPolicyConfig } from '../project/index.ts'
-import type { AutoSaveOptions } from './types.ts'
+import type { AutoSaveLocks } from './types.ts'
 
 /** How long a lock that was handed over waits for the tab that asked for it. */
 const HAND_OVER_MS = 2000
@@ -35,7 +35,8 @@ export interface WriterLockListeners {
   onLost(error: LockError): void
 }
 
-export interface WriterLockOptions extends Pick<AutoSaveOptions<unknown>, 'locks'> {
+export interface WriterLockOptions {
+  readonly locks: AutoSaveLocks
   readonly clock: Clock
   /** Milliseconds. */
   readonly wait: number

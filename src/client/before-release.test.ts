@@ -75,7 +75,7 @@ describe('what happens before a release', () => {
   it('is a last save when another tab of the same person asks, who need not be asked', async () => {
     lock.beforeRelease(() => lock.save('the last words'))
     await using second = open(bed, { clientId: 'second-tab' })
-    const asking = second.requestHandOver()
+    const asking = second.requestHandoff()
     await eventually(async () => {
       if (network.unanswered <= 1) await bed.clock.advance(100)
       expect(second.state.held).toBe(true)

@@ -6,8 +6,6 @@ import type { DocumentLockState } from './lock-state.ts'
 export interface DocumentLockOptions {
   /** The address of the server. Default: the origin of the page. */
   readonly url?: string | URL | undefined
-  /** Identifies the document. */
-  readonly roomId: string
   /** The name that others see while this tab edits or waits. */
   readonly name?: string | undefined
   /**
@@ -28,6 +26,12 @@ export interface DocumentLockOptions {
   readonly idleAfter?: Duration | undefined
   /** Default: a worker's. */
   readonly clock?: Clock | undefined
+}
+
+/** The options with the document in them, in place of a first argument. */
+export interface DocumentLockRoomOptions extends DocumentLockOptions {
+  /** Identifies the document. */
+  readonly roomId: string
 }
 
 export interface AcquireDocumentOptions {
@@ -79,13 +83,17 @@ export interface DocumentLock extends AsyncDisposable {
   /** Changes the name that others see: at once while this tab edits, otherwise with the next request for the lock. */
   rename(name: string | undefined): void
   /** Takes the lock from its holder, who has a few seconds to save. Resolves with whether this tab has it. */
+  takeover(): Promise<boolean>
+  /** Asks the holder for a handoff. Resolves with whether this tab has the lock, after the answer or its time limit. */
+  requestHandoff(): Promise<boolean>
+  /** @deprecated Use `takeover`. */
   takeOver(): Promise<boolean>
-  /** Asks the holder to hand over. Resolves with whether this tab has the lock, after the answer or its time limit. */
+  /** @deprecated Use `requestHandoff`. */
   requestHandOver(): Promise<boolean>
   /**
    * Answers the request in the state. Save first: with `true` the other tab gets the lock. With a time, such as `'2m'`
-   * (at most 10 minutes), the other one is told to wait, and this tab is asked again after it. A take-over cannot be
-   * declined or postponed: then it rejects.
+   * (at most 10 minutes), the other one is told to wait, and this tab is asked again after it. A takeover cannot be
+   * declined or postponed: then it rejects with `store-failed`.
    */
   answer(answer: boolean | Duration): Promise<void>
   /** Counts as input of the user for `idleAfter`. Input in the page itself counts by itself. */

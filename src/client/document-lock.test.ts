@@ -3,7 +3,13 @@ import { eventually } from '../../test/eventually.ts'
 import { connect, type Network, open, withinThreeSeconds } from '../../test/server/page-network.ts'
 import { ADMIN_TOKEN, type Browser, type ServiceBed, serviceBed } from '../../test/server/service-bed.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createDocumentLock, type DocumentLock, type DocumentLockOptions, followContent } from './index.ts'
+import {
+  createDocumentLock,
+  type DocumentLock,
+  type DocumentLockOptions,
+  type DocumentLockRoomOptions,
+  followContent,
+} from './index.ts'
 
 const LOCK = '/api/documents/room-1/lock'
 const RESOURCE = 'document:room-1'
@@ -141,10 +147,10 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
-  it('is not taken over when the take-over was given up', async () => {
+  it('is not taken over when the takeover was given up', async () => {
     await holder.call('POST', LOCK)
     const heard = bed.socket('room-1')
-    const taking = lock.takeOver()
+    const taking = lock.takeover()
     await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
     await lock.release()
     expect(await taking).toBe(false)
@@ -536,9 +542,9 @@ describe('listeners', () => {
 describe('arguments', () => {
   const url = 'http://holdfast.test'
   const bad: [string, unknown, string][] = [
-    ['a BigInt', 10n, 'options: expected an object, got 10n'],
-    ['null', null, 'options: expected an object, got null'],
-    ['an array', [], 'options: expected an object, got an array'],
+    ['a BigInt', 10n, 'roomId: expected a non-empty string, got 10n'],
+    ['null', null, 'roomId: expected a non-empty string, got null'],
+    ['an array', [], 'roomId: expected a non-empty string, got an array'],
     ['no room', { url }, 'roomId: expected a non-empty string, got undefined'],
     ['a null room', { url, roomId: null }, 'roomId: expected a non-empty string, got null'],
     ['a room that a path cannot name', { url, roomId: '..' }, 'roomId: expected a name other than . and ..'],
@@ -557,9 +563,32 @@ describe('arguments', () => {
     ['a header that HTTP does not allow', { url, roomId: 'r', headers: { a: 'ü€' } }, 'headers: expected'],
   ]
   it.each(bad)('%s is refused', (_, options, message) => {
-    const create = () => createDocumentLock(options as DocumentLockOptions)
+    const create = () => createDocumentLock(options as DocumentLockRoomOptions)
     expect(create).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
     expect(create).toThrow(message)
+  })
+
+  const badSeconds: [string, unknown, string][] = [
+    ['an address', 'http://me:secret@holdfast.test', 'options: expected an object, got a string'],
+    ['null', null, 'options: expected an object, got null'],
+    ['a second room', { url, roomId: 'r' }, '`roomId`: unknown option'],
+    ['an unknown option', { url, wait: 5 }, '`wait`: unknown option'],
+  ]
+  it.each(badSeconds)('%s after the room is refused', (_, options, message) => {
+    const create = () => createDocumentLock('r', options as DocumentLockOptions)
+    expect(create).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    expect(create).toThrow(message)
+  })
+
+  it('name the room first, or in the options: both are the same lock', async () => {
+    await using bed = await serviceBed()
+    connect(bed)
+    const options = { url, clock: bed.clock, headers: { authorization: `Bearer ${ADMIN_TOKEN}` } }
+    await using lock = createDocumentLock('room-1', options)
+    await using same = createDocumentLock({ ...options, roomId: 'room-1' })
+    expect([lock.roomId, lock.url]).toEqual([same.roomId, same.url])
+    expect(await lock.acquire()).toBe(true)
+    expect(same.state.held).toBe(true)
   })
 
   it('of the calls are checked, too', async () => {
@@ -580,6 +609,28 @@ describe('arguments', () => {
     await using lock = open(bed, { url: new URL(url), name: '' })
     expect(await lock.acquire({ wait: '5s' })).toBe(true)
     expect(await bed.store.read([RESOURCE])).toMatchObject([[{ metadata: { client: expect.any(String) } }]])
+  })
+})
+
+describe('the earlier names of the calls', () => {
+  it.each([
+    ['takeOver', 'takeover'],
+    ['requestHandOver', 'requestHandoff'],
+  ] as const)('%s does what %s does, and warns once', async (earlier, name) => {
+    const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    await using bed = await serviceBed()
+    connect(bed)
+    await using holder = open(bed, { clientId: 'holder' })
+    await using lock = open(bed)
+    expect(await holder.acquire()).toBe(true)
+    for (const method of [earlier, earlier]) {
+      const heard = bed.socket('room-1')
+      const taking = lock[method]()
+      await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
+      await lock.release()
+      expect(await taking).toBe(false)
+    }
+    expect(emitWarning.mock.calls).toEqual([[`lock.${earlier}() is called ${name}() now`, 'HoldfastWarning']])
   })
 })
 

@@ -1,12 +1,12 @@
-import { expectFunction, expectOptions, expectText, refuse } from '../base/arguments.ts'
+import { expectFunction, expectOptions, expectText, isObject, refuse } from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { areHeaders, baseUrl } from './api.ts'
-import type { DocumentLock, DocumentLockOptions } from './document-lock-types.ts'
+import type { DocumentLock, DocumentLockOptions, DocumentLockRoomOptions } from './document-lock-types.ts'
 import type { ReleaseStep } from './release-steps.ts'
-import { openRoomLock, type RoomLock } from './room-lock.ts'
+import { type DemandMethod, openRoomLock, type RoomLock } from './room-lock.ts'
 
 /** The longest time that the server accepts. */
 const MAX_POSTPONE_MS = 600_000
@@ -23,13 +23,30 @@ const closings = new Map<string, Promise<void>>()
  * page for the same document share the lock. It is released when none of them uses it any more.
  *
  * @example
- * const lock = createDocumentLock({ roomId: 'minutes-42', name: 'Mika' })
+ * const lock = createDocumentLock('minutes-42', { name: 'Mika' })
  * lock.subscribe(() => render(lock.state))
  * if (await lock.acquire({ wait: '30s' })) await lock.save(text)
  */
-export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
-  expectOptions(options, { url: 1, roomId: 1, name: 1, headers: 1, clientId: 1, idleAfter: 1, clock: 1 })
-  const { roomId, name, headers = {}, idleAfter, clock = workerClock() } = options
+export function createDocumentLock(roomId: string, options?: DocumentLockOptions): DocumentLock
+export function createDocumentLock(options: DocumentLockRoomOptions): DocumentLock
+export function createDocumentLock(
+  first: string | DocumentLockRoomOptions,
+  second: DocumentLockOptions = {},
+): DocumentLock {
+  // With the room in the options, as before.
+  const whole = isObject(first) ? (first as DocumentLockRoomOptions) : undefined
+  const options: DocumentLockOptions = whole ?? second
+  expectOptions(options, {
+    url: 1,
+    name: 1,
+    headers: 1,
+    clientId: 1,
+    idleAfter: 1,
+    clock: 1,
+    ...(whole && { roomId: 1 }),
+  })
+  const roomId = whole ? whole.roomId : first
+  const { name, headers = {}, idleAfter, clock = workerClock() } = options
   expectText('roomId', roomId)
   // In the path of a request they would be another document.
   if (/^\.\.?$/.test(roomId)) refuse('roomId', 'a name other than . and ..', roomId)
@@ -65,8 +82,8 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
   let use = {}
   let giveUp = () => {}
 
-  const demand = async (outcome: Promise<boolean>) => {
-    const isGranted = await outcome
+  const demand = async (method: DemandMethod) => {
+    const isGranted = await room.demand(method)
     if (isGranted) users.add(use)
     return isGranted
   }
@@ -136,8 +153,10 @@ export function createDocumentLock(options: DocumentLockOptions): DocumentLock {
       if (users.size === 0) await room.release()
     },
 
-    takeOver: () => demand(room.takeOver()),
-    requestHandOver: () => demand(room.requestHandOver()),
+    takeover: () => demand('takeover'),
+    requestHandoff: () => demand('requestHandoff'),
+    takeOver: () => demand('takeOver'),
+    requestHandOver: () => demand('requestHandOver'),
 
     async answer(answer) {
       await room.answer(

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import type { DocumentLock } from './document-lock-types.ts'
+import { textCodec } from './draft/codecs.ts'
 import { followContent } from './follow-content.ts'
 import { type DocumentLockState, INITIAL_STATE } from './lock-state.ts'
 
@@ -26,7 +27,7 @@ class FakeLock {
     for (const listener of this.#listeners) listener()
   }
 
-  async answer(content: string): Promise<void> {
+  async answer(content: unknown): Promise<void> {
     this.loads.at(-1)?.resolve({ content, token: 1, savedAt: null })
     await settled()
   }
@@ -48,6 +49,42 @@ describe('the saved content of a document', () => {
     lock.change({ savedAt: 'now' })
     await lock.answer('second')
     expect(followed.state.content).toBe('second')
+  })
+
+  it('is what the codec makes of it, also before it is loaded', async () => {
+    const lock = new FakeLock()
+    const codec = { decode: (saved: unknown) => (saved === null ? 'empty' : `<${saved}>`) }
+    const followed = followContent(lock as unknown as DocumentLock, { codec })
+    expect(followed.state).toMatchObject({ content: 'empty', isLoaded: false })
+    await lock.answer('first')
+    expect(followed.state).toMatchObject({ content: '<first>', isLoaded: true })
+  })
+
+  it('that the codec cannot read is an error, and nobody should write over it', async () => {
+    const lock = new FakeLock()
+    const { decode } = textCodec
+    const followed = followContent(lock as unknown as DocumentLock, { codec: { decode } })
+    await lock.answer('first')
+    lock.change({ savedAt: 'now' })
+    await lock.answer({ title: 'not text' })
+    expect(followed.state).toMatchObject({
+      content: 'first',
+      isLoaded: false,
+      error: {
+        code: 'store-failed',
+        message: 'the saved content cannot be read: the saved content is not text',
+      },
+    })
+    lock.change({ savedAt: 'later' })
+    await lock.answer('second')
+    expect(followed.state).toMatchObject({ content: 'second', isLoaded: true, error: null })
+  })
+
+  it('needs a lock, and a codec that decodes', () => {
+    const lock = new FakeLock() as unknown as DocumentLock
+    expect(() => followContent(null as never)).toThrow('lock: expected a DocumentLock')
+    expect(() => followContent(lock, { codec: {} as never })).toThrow('codec: expected a DraftCodec')
+    expect(() => followContent(lock, { coded: textCodec } as never)).toThrow('`coded`: unknown option')
   })
 
   it('is loaded again by itself after a load failed, so that the holder can write', async () => {

@@ -1,20 +1,29 @@
+import { expectMethods, expectOptions } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
-import { asLeaseError, type LeaseError } from '../base/errors.ts'
+import { asLeaseError, LeaseError, messageOf } from '../base/errors.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import type { DocumentLock, SavedDocument } from './document-lock-types.ts'
+import type { DraftCodec } from './draft/codecs.ts'
 import { retryMs } from './retry-ms.ts'
 
 /** What was last saved, as far as this tab knows. */
-export interface SavedContent extends SavedDocument {
+export interface SavedContent<T = unknown> extends SavedDocument {
+  /** Without a codec: `null` until something was saved. */
+  readonly content: T
   /** False until the content is known, and after each grant until it is known what others have saved before. */
   readonly isLoaded: boolean
-  /** Why the last load failed. */
+  /** Why the last load failed, or why what was loaded cannot be read. */
   readonly error: LeaseError | null
 }
 
-export interface FollowedContent extends AsyncDisposable {
+export interface FollowContentOptions<T> {
+  /** Turns what was saved into your content, such as `jsonCodec(empty)`. Default: the JSON as it is. */
+  readonly codec?: Pick<DraftCodec<T>, 'decode'> | undefined
+}
+
+export interface FollowedContent<T = unknown> extends AsyncDisposable {
   /** A new object after each change. */
-  readonly state: SavedContent
+  readonly state: SavedContent<T>
   /** Called after every change. Returns a function that ends the subscription. */
   subscribe(listener: () => void): () => void
   /** Loads again, for example after an error. */
@@ -22,7 +31,7 @@ export interface FollowedContent extends AsyncDisposable {
   close(): Promise<void>
 }
 
-export const NOT_LOADED: SavedContent = {
+export const NOT_LOADED: SavedContent<null> = {
   content: null,
   token: null,
   savedAt: null,
@@ -32,15 +41,32 @@ export const NOT_LOADED: SavedContent = {
 
 /**
  * Loads what is saved: at once, after every grant, and whenever another tab has saved or may have saved. A load that
- * failed is repeated. Writing may begin when `isLoaded` is true and the lock is held.
+ * failed is repeated. Writing may begin when `isLoaded` is true and the lock is held. Throws `invalid-argument`. A
+ * load that fails is in `state.error`: `store-unavailable` is repeated, and `store-failed` if the codec throws.
  *
  * @example
- * const saved = followContent(lock)
- * saved.subscribe(() => show(saved.state.content))
+ * const saved = followContent(lock, { codec: jsonCodec({ title: '' }) })
+ * saved.subscribe(() => show(saved.state.content.title))
  */
-export function followContent(lock: DocumentLock): FollowedContent {
+export function followContent<T = unknown>(lock: DocumentLock): FollowedContent<T | null>
+export function followContent<T>(
+  lock: DocumentLock,
+  options: FollowContentOptions<T> & { readonly codec: Pick<DraftCodec<T>, 'decode'> },
+): FollowedContent<T>
+export function followContent<T>(
+  lock: DocumentLock,
+  options?: FollowContentOptions<T>,
+): FollowedContent<T | null>
+export function followContent<T>(
+  lock: DocumentLock,
+  options: FollowContentOptions<T> = {},
+): FollowedContent<T | null> {
+  expectMethods('lock', lock, 'a DocumentLock', 'subscribe', 'load')
+  expectOptions(options, { codec: 1 })
+  const { codec } = options
+  if (codec !== undefined) expectMethods('codec', codec, 'a DraftCodec', 'decode')
   const changes = createChannel<void>()
-  let state = NOT_LOADED
+  let state: SavedContent<T | null> = codec ? { ...NOT_LOADED, content: codec.decode(null) } : NOT_LOADED
   let seen = lock.state
   let latestLoad = 0
   let failures = 0
@@ -81,11 +107,22 @@ export function followContent(lock: DocumentLock): FollowedContent {
       change({ error: outcome })
     } else {
       failures = 0
-      change({ ...outcome, isLoaded: true, error: null })
+      change(decoded(outcome))
     }
   }
 
-  function change(changed: Partial<SavedContent>): void {
+  function decoded(saved: SavedDocument): Partial<SavedContent<T | null>> {
+    try {
+      const content = codec ? codec.decode(saved.content) : (saved.content as T)
+      return { ...saved, content, isLoaded: true, error: null }
+    } catch (cause) {
+      const message = `the saved content cannot be read: ${messageOf(cause)}`
+      // Nobody should write over what they have not seen.
+      return { isLoaded: false, error: new LeaseError('store-failed', message, { cause }) }
+    }
+  }
+
+  function change(changed: Partial<SavedContent<T | null>>): void {
     state = { ...state, ...changed }
     changes.emit()
   }

@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { ApiResponse, Body } from './api.ts'
 import { hasShape, personOf, type Shaped } from './lock-messages.ts'
-import type { HandOverRequest, Person } from './lock-state.ts'
+import type { HandoffRequest, Person } from './lock-state.ts'
 import type { LockView } from './lock-view.ts'
 
 export interface HandOverRequestsOptions {
@@ -68,12 +68,12 @@ export function followHandOverRequests({ clock, view, refresh, onPostponed }: Ha
     },
   }
 
-  function requestOf(data: Body & Shaped<typeof REQUEST>): HandOverRequest {
+  function requestOf(data: Body & Shaped<typeof REQUEST>): HandoffRequest {
     const by = personOf(data.by)
     return {
       id: data.request_id,
       name: by.name,
-      kind: data.kind === 'takeover' ? 'take-over' : 'request',
+      kind: data.kind === 'takeover' ? 'takeover' : 'request',
       until: clock.now() + data.answer_within_ms,
       isOwn: by.sessionId === view.state.me?.sessionId,
       passes: Array.isArray(data.passes) ? data.passes.map(personOf) : [],

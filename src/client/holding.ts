@@ -1,8 +1,10 @@
 /**
  * The part of a document's lock that acquires, keeps and gives up. A page loads it right after it has created the lock
- * (see `load-holding-browser.ts`), so that showing who edits does not wait for it.
+ * (see `load-holding-browser.ts`), so that showing who edits does not wait for it. The connection for events comes
+ * with it.
  */
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { warnOnce } from '../base/warn.ts'
 import type { LossReason } from '../core/index.ts'
 import { type Keeper, keepLease } from '../core/keep-lease.ts'
 import { type ApiResponse, type Body, isSignedOut } from './api.ts'
@@ -11,14 +13,16 @@ import { createHoldRequests, type Grant, type HoldRequestsOptions } from './hold
 import { watchIdleHolder } from './idle-holder.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
 import type { LockRequests } from './lock-requests.ts'
-import type { Demand, HandOverRequest } from './lock-state.ts'
+import type { Demand, HandoffRequest } from './lock-state.ts'
 import type { LockUpdates } from './lock-updates.ts'
 import type { LockView } from './lock-view.ts'
 import { isGrant, trackRequests } from './pending-requests.ts'
 import { type ReleaseStep, runSteps } from './release-steps.ts'
 
-/** For this long after the next heartbeat of an agreed hand-over, the end of the lock is not a loss. */
-const HANDING_OVER_MS = 5000
+export { createSocket } from './socket.ts'
+
+/** For this long after the next heartbeat of an agreed handoff, the end of the lock is not a loss. */
+const HANDOFF_MS = 5000
 /** The answer to a heartbeat is late after this share of the TTL: 2 s of 30 s. */
 const LATE_SHARE = 1 / 15
 
@@ -40,6 +44,8 @@ export interface Holding {
   acquire(waitMs: number): Promise<boolean>
   release(): Promise<void>
   save(content: unknown, token: number): Promise<void>
+  takeover(): Promise<boolean>
+  requestHandoff(): Promise<boolean>
   takeOver(): Promise<boolean>
   requestHandOver(): Promise<boolean>
   /** A number is the time that this tab asks for, in milliseconds. */
@@ -140,8 +146,16 @@ export function createHolding(options: HoldingOptions): Holding {
       }
     },
 
-    takeOver: () => demandLock('takeover', 'taking-over'),
-    requestHandOver: () => demandLock('request', 'asking'),
+    takeover: () => demandLock('takeover', 'taking-over'),
+    requestHandoff: () => demandLock('request', 'asking'),
+    takeOver() {
+      warnOnce('lock.takeOver() is called takeover() now')
+      return holding.takeover()
+    },
+    requestHandOver() {
+      warnOnce('lock.requestHandOver() is called requestHandoff() now')
+      return holding.requestHandoff()
+    },
 
     touch,
 
@@ -155,7 +169,7 @@ export function createHolding(options: HoldingOptions): Holding {
       try {
         await requests.answer(request.id, { granted })
         const { heartbeat_ms = 0 } = view.terms ?? {}
-        clock.setTimer(() => (isHandingOver = false), heartbeat_ms + HANDING_OVER_MS, true)
+        clock.setTimer(() => (isHandingOver = false), heartbeat_ms + HANDOFF_MS, true)
       } catch (error) {
         isHandingOver = false
         throw error
@@ -182,7 +196,7 @@ export function createHolding(options: HoldingOptions): Holding {
   }
 
   /** The request stays open. */
-  async function postpone(request: HandOverRequest, ms: number): Promise<void> {
+  async function postpone(request: HandoffRequest, ms: number): Promise<void> {
     await requests.answer(request.id, { postpone_ms: ms })
     const { answer_within_ms = 0 } = options.requests.terms
     const postponedUntil = clock.now() + ms
@@ -204,7 +218,7 @@ export function createHolding(options: HoldingOptions): Holding {
       const onFailure = (error: LeaseError) => dispatch({ type: 'retrying', error })
       return requests.acquire(waitMs, stop, () => dispatch({ type: 'waiting' }), onFailure)
     })
-    // It was given up, or replaced by a longer call, or by a take-over.
+    // It was given up, or replaced by a longer call, or by a takeover.
     if (outcome === undefined) return latest?.outcome ?? isHeld()
     if (isGrant(outcome)) return keep(outcome)
     if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })

@@ -92,7 +92,7 @@ describe('a holder without input', () => {
     await clock.advance(IDLE_MS)
     view.change({ request: { ...REQUEST, postponedUntil: 1 } })
     view.change({ request: { ...REQUEST, isOwn: true } })
-    view.change({ request: { ...REQUEST, kind: 'take-over' } })
+    view.change({ request: { ...REQUEST, kind: 'takeover' } })
     expect(view.state.idle).toBeNull()
   })
 

@@ -1,8 +1,10 @@
+export type { HeadersOption } from './api.ts'
 export { createDocumentLock } from './document-lock.ts'
 export type {
   AcquireDocumentOptions,
   DocumentLock,
   DocumentLockOptions,
+  DocumentLockRoomOptions,
   SavedDocument,
 } from './document-lock-types.ts'
 export { type DraftCodec, jsonCodec, textCodec } from './draft/codecs.ts'
@@ -10,13 +12,19 @@ export { createDraft } from './draft/draft.ts'
 export type { Draft, DraftOptions, DraftState, DraftStatus } from './draft/draft-types.ts'
 export { mergeJson } from './draft/merge-json.ts'
 export { type Merged, mergeText } from './draft/merge-text.ts'
-export { type FollowedContent, followContent, NOT_LOADED, type SavedContent } from './follow-content.ts'
+export {
+  type FollowContentOptions,
+  type FollowedContent,
+  followContent,
+  NOT_LOADED,
+  type SavedContent,
+} from './follow-content.ts'
 export {
   type Demand,
   type DocumentHolder,
   type DocumentLockPhase,
   type DocumentLockState,
-  type HandOverRequest,
+  type HandoffRequest,
   INITIAL_STATE,
   type Person,
 } from './lock-state.ts'

@@ -100,7 +100,7 @@ describe('a limit of the server', () => {
     const refusal = { code: 'too-many-requests', retryable: true, cause: { retryAfterMs: 7000 } }
     await expect(lock.save('text')).rejects.toMatchObject(refusal)
     expect(lock.state).toMatchObject({ phase: 'troubled', error: refusal })
-    expect(await lock.takeOver()).toBe(false)
+    expect(await lock.takeover()).toBe(false)
     expect(lock.state).toMatchObject({ demand: 'failed', error: refusal })
     isLimited = false
     await lock.save('text')

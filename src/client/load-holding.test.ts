@@ -73,7 +73,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
 
   it.each(['release', 'close'] as const)('requests nothing after %s', async (method) => {
     const arrive = await openSlowly()
-    const outcomes = [lock.acquire({ wait: Infinity }), lock.takeOver()]
+    const outcomes = [lock.acquire({ wait: Infinity }), lock.takeover()]
     await lock[method]()
     arrive()
     expect(await Promise.all(outcomes)).toEqual([false, false])
@@ -95,12 +95,37 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     expect(requested()).toBe(0)
   })
 
+  it('reads the lock again and again, and opens the socket for events when it is loaded', async () => {
+    const arrive = await openSlowly()
+    const reads = () => network.sent.filter((name) => name === `GET ${LOCK}`).length
+    const before = reads()
+    const { gaps } = lock.state
+    await bed.clock.advance(3000)
+    await eventually(() => expect(reads()).toBeGreaterThan(before))
+    // Somebody may have saved in between.
+    await eventually(() => expect(lock.state.gaps).toBeGreaterThan(gaps))
+    expect(network.sockets).toBe(0)
+    arrive()
+    await eventually(() => expect(network.sockets).toBe(1))
+  })
+
+  it('loads it again when the page is shown again, for the events that a reader needs', async () => {
+    const [page, window] = [Object.assign(new EventTarget(), { hidden: false }), new EventTarget()]
+    vi.stubGlobal('document', page)
+    vi.stubGlobal('window', window)
+    await openLock(offline)
+    expect(network.sockets).toBe(0)
+    load = fromNetwork
+    window.dispatchEvent(new Event('online'))
+    await eventually(() => expect(network.sockets).toBe(1))
+  })
+
   it('shows an error that a retry may end if it cannot be loaded, and the next call loads it again', async () => {
     await openLock(offline)
     expect(await lock.acquire()).toBe(false)
     const error = { code: 'store-unavailable', retryable: true, cause: OFFLINE }
     expect(lock.state).toMatchObject({ phase: 'error', error })
-    expect(await lock.takeOver()).toBe(false)
+    expect(await lock.takeover()).toBe(false)
     expect(lock.state).toMatchObject({ demand: 'failed', error })
     await expect(lock.save('text')).rejects.toMatchObject({ code: 'lease-lost' })
     load = fromNetwork

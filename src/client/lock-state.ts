@@ -37,11 +37,11 @@ export interface DocumentHolder extends Person {
 }
 
 /** Somebody wants the lock. */
-export interface HandOverRequest {
+export interface HandoffRequest {
   readonly id: string
   readonly name: string | null
-  /** `take-over`: this tab loses the lock when the time ends. `request`: this tab may decline. */
-  readonly kind: 'take-over' | 'request'
+  /** `takeover`: this tab loses the lock when the time ends. `request`: this tab may decline. */
+  readonly kind: 'takeover' | 'request'
   /** The time limit to answer or save, by this machine's clock. */
   readonly until: number
   /** Another tab of this session asks. It gets the lock without a question, after the steps of `beforeRelease`. */
@@ -82,10 +82,10 @@ export interface DocumentLockState {
   /** The first tabs of the queue, the next one first. */
   readonly waiters: readonly Person[]
   /** Somebody wants the lock that this tab holds. */
-  readonly request: HandOverRequest | null
+  readonly request: HandoffRequest | null
   /** Somebody who is behind this tab in the queue, or not in it, has asked the holder for the lock. */
-  readonly passedBy: HandOverRequest | null
-  /** The progress of this tab's own `takeOver` or `requestHandOver`. */
+  readonly passedBy: HandoffRequest | null
+  /** The progress of this tab's own `takeover` or `requestHandoff`. */
   readonly demand: Demand | null
   /** Until when the holder has asked this tab to wait, by this machine's clock, while `demand` is `postponed`. */
   readonly postponedUntil: number | null

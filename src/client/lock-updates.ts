@@ -4,7 +4,7 @@ import { type Body, hint, isSignedOut, retryAfterOf } from './api.ts'
 import type { LockRequests } from './lock-requests.ts'
 import type { DocumentLockPhase } from './lock-state.ts'
 import type { LockView } from './lock-view.ts'
-import { createSocket, type Socket } from './socket.ts'
+import type { Socket, SocketOptions } from './socket.ts'
 
 /** Doubled with every failed read in a row, up to 64 times. */
 const SOONEST_READ_MS = 500
@@ -27,12 +27,16 @@ export interface LockUpdatesOptions {
 }
 
 export interface LockUpdates {
+  /** Opens the socket as soon as the server has said where the events are. Until then the lock is read often. */
+  connect(createSocket: CreateSocket): void
   /** Reads who holds the lock. */
   refresh(): Promise<void>
   /** The server has answered a request. */
   onResponse(): void
   close(): void
 }
+
+type CreateSocket = (options: SocketOptions) => Socket
 
 /**
  * Keeps the view up to date, by the room's events and by reading the lock again: after a gap, when the page wakes,
@@ -41,7 +45,10 @@ export interface LockUpdates {
  */
 export function followLock(options: LockUpdatesOptions): LockUpdates {
   const { url, clock, view, requests, onEvent, onAwake, onOffline, onLeave } = options
+  let createSocket: CreateSocket | undefined
   let socket: Socket | undefined
+  /** The server has answered a read. */
+  let isRead = false
   let isSocketOpen = false
   let failures = 0
   /** The server did not answer the last read. */
@@ -65,6 +72,10 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
 
   return {
     refresh,
+    connect(create) {
+      createSocket = create
+      listen()
+    },
     onResponse() {
       const { connected, phase } = view.state
       if (!connected) view.change({ connected: true, ...(isPassive(phase) && { error: null }) })
@@ -83,11 +94,13 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   }
 
   async function refresh(): Promise<void> {
-    const isFirst = !socket
+    const wasRead = isRead
     try {
       await requests.read()
       failures = 0
-      if (!isFirst && !socket?.isJoined) onGap()
+      isRead = true
+      // What was saved between two reads is not known, unless the events tell it.
+      if (wasRead && !socket?.isJoined) onGap()
     } catch (error) {
       failures++
       onReadFailed(asLeaseError(error))
@@ -114,7 +127,7 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
   /** The first response says where the events of the room are. */
   function listen(): void {
     const { terms } = view
-    if (socket || !terms) return
+    if (socket || isClosed || !terms || !createSocket) return
     socket = createSocket({
       url,
       key: terms.channel_key,

@@ -41,6 +41,7 @@ export interface RoomLock
     | 'acquire'
     | 'answer'
     | 'beforeRelease'
+    | DemandMethod
     | typeof Symbol.asyncDispose
   > {
   readonly clock: Clock
@@ -58,7 +59,10 @@ export interface RoomLock
   dropLost(): void
   acquire(waitMs: number): Promise<boolean>
   answer(answer: boolean | number): Promise<void>
+  demand(method: DemandMethod): Promise<boolean>
 }
+
+export type DemandMethod = 'takeover' | 'requestHandoff' | 'takeOver' | 'requestHandOver'
 
 export function openRoomLock(options: RoomLockOptions): RoomLock {
   const { url, clock, name, headers, idleAfterMs } = options
@@ -91,7 +95,8 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     view,
     requests,
     onEvent: (event, data) => holding?.onEvent(event, data),
-    onAwake: () => void holding?.resume(),
+    // What could not be loaded may be there now.
+    onAwake: () => void (holding ? holding.resume() : load().catch(() => {})),
     onOffline: () => dispatch({ type: 'troubled', error: null }),
     onLeave: () => holding?.onLeave(),
   })
@@ -136,8 +141,17 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       await holding?.save(content, token)
     },
 
-    takeOver: () => demandLock('takeOver'),
-    requestHandOver: () => demandLock('requestHandOver'),
+    async demand(method) {
+      if (holding) return holding[method]()
+      const own = period
+      try {
+        const loaded = await load()
+        return own === period && loaded[method]()
+      } catch (error) {
+        change({ demand: 'failed', error: error as LeaseError })
+        return false
+      }
+    },
 
     async answer(answer) {
       if (view.state.request) await (await load()).answer(answer)
@@ -158,7 +172,8 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   else start(loading)
   return lock
 
-  function start({ createHolding }: HoldingModule): Holding {
+  function start({ createHolding, createSocket }: HoldingModule): Holding {
+    updates.connect(createSocket)
     holding ??= createHolding({
       ...options,
       name: () => sender.name || undefined,
@@ -196,17 +211,5 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       await pause(clock, retryMs(failures, clock), BACKGROUND)
     }
     return false
-  }
-
-  async function demandLock(method: 'takeOver' | 'requestHandOver'): Promise<boolean> {
-    if (holding) return holding[method]()
-    const own = period
-    try {
-      const loaded = await load()
-      return own === period && loaded[method]()
-    } catch (error) {
-      change({ demand: 'failed', error: error as LeaseError })
-      return false
-    }
   }
 }

@@ -119,7 +119,9 @@ describe('acquireProjectLock', () => {
     const { clock, finished } = projectBed()
     vi.stubGlobal('crypto', { getRandomValues: (array: Uint32Array) => array.fill(7) })
     vi.stubGlobal('navigator', {})
-    const error = await finished(caught(createProjectLocks({ clock }).acquireProjectLock()))
+    const error = await finished(
+      caught(createProjectLocks({ namespace: 'test', clock }).acquireProjectLock()),
+    )
     expect(error).toMatchObject({
       name: 'LockError',
       code: 'web-lock-unsupported',

@@ -17,7 +17,7 @@ import { nameOf } from '../clients/browser-errors.ts'
 import type { Manager } from '../core/manager.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError } from './errors.ts'
-import { SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
+import { SCOPES, UNREADABLE } from './project-lease.ts'
 import { checkRetry, DEFAULT_RETRY, delayAfter } from './retry-policy.ts'
 import type {
   AcquireProjectLockOptions,
@@ -132,7 +132,6 @@ function explain(cause: LeaseError, scope: LockScope, isWeb: boolean): Failure {
 }
 
 function whoHolds({ holders = [] }: LeaseError, scope: LockScope): string {
-  return holders[0]?.owner === UNREADABLE
-    ? `project/.lock is unreadable: held until ${TTL_MS / 1000} s after its last change`
-    : `another tab holds the ${scope} lock`
+  const [{ owner = '' } = {}] = holders
+  return owner.startsWith(UNREADABLE) ? owner : `another tab holds the ${scope} lock`
 }

@@ -85,6 +85,8 @@ it.each<[message: string, options: unknown]>([
   ['namespace: expected a name without a leading -, got "-x"', { namespace: '-x' }],
   ['namespace: expected a name without a leading -, got 5', { namespace: 5 }],
   ['namespace: expected a name without a leading -, got null', { namespace: null }],
+  ['namespace: expected a name without a leading -, got undefined', {}],
+  ['options: expected an object, got undefined', undefined],
   ['locks: expected a LockManager or null (with request, query), got an object', { locks: {} }],
   ['locks: expected a LockManager or null (with request, query), got 0', { locks: 0 }],
   ['directory: expected a directory handle or a function, got "project"', { directory: 'project' }],

@@ -149,7 +149,7 @@ export function createClaim(
   }
 
   function onLeaseEvent(event: LeaseEvent): void {
-    if (event.type === 'expired') replacedUnreadable = event.lease.owner === UNREADABLE
+    if (event.type === 'expired') replacedUnreadable = event.lease.owner.startsWith(UNREADABLE)
     else if (event.type === 'waiting') notify(onWaiting)
     else if (event.type === 'renewed') onRenewed()
     else if (event.type === 'warning')

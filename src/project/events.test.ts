@@ -83,7 +83,7 @@ it('the default clock is the worker clock', async () => {
   const clock = new FakeClock()
   vi.doMock('../worker-clock/index.ts', () => ({ workerClock: () => clock }))
   const { createProjectLocks } = await import('./index.ts')
-  const locks = createProjectLocks({ locks: new FakeLockManager().tab() })
+  const locks = createProjectLocks({ namespace: 'test', locks: new FakeLockManager().tab() })
   const lease = await locks.acquireProjectLock()
   expect(lease.acquiredAt).toBe(clock.now())
   await locks.close()

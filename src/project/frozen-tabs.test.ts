@@ -13,7 +13,7 @@ afterEach(() => {
 
 async function bedWithHolder() {
   const bed = projectBed()
-  const openTab = () => bed.openTab({ takeOverAfter: TAKE_OVER_MS })
+  const openTab = () => bed.openTab({ takeoverAfter: TAKE_OVER_MS })
   const holder = openTab()
   const lease = await bed.finished(holder.locks.acquireProjectLock())
   const [channel] = FakeChannel.open

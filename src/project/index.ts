@@ -2,6 +2,13 @@ import { createProjectLocks } from './project-locks.ts'
 import type { ProjectLocks } from './types.ts'
 
 export type { LockErrorCode } from '../base/errors.ts'
+export type {
+  DirectorySource,
+  WebDirectory,
+  WebFile,
+  WebLocks,
+  WebWriter,
+} from '../stores/browser/platform.ts'
 export { LockError } from './errors.ts'
 export { createProjectLocks, type ProjectLocksOptions } from './project-locks.ts'
 export type * from './types.ts'
@@ -10,7 +17,7 @@ export type * from './types.ts'
 let shared: ProjectLocks | undefined
 
 function defaultLocks(): ProjectLocks {
-  shared ??= createProjectLocks()
+  shared ??= createProjectLocks({ namespace: 'imgponic' })
   return shared
 }
 

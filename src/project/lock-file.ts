@@ -38,8 +38,8 @@ export function readRecords(
   }
   // One malformed record makes the whole file doubtful: it may have been the record of any scope.
   const mtime = Math.min(content.lastModified, now)
-  if (!isValid)
-    for (const scope of SCOPES) records[scope] ??= { id: UNREADABLE, ttlExpiresAt: mtime + TTL_MS, mtime }
+  const id = `${UNREADABLE}is unreadable: held until ${TTL_MS / 1000} s after its last change`
+  if (!isValid) for (const scope of SCOPES) records[scope] ??= { id, ttlExpiresAt: mtime + TTL_MS, mtime }
   return records
 }
 

@@ -3,8 +3,11 @@ import type { LockScope } from './types.ts'
 
 export const SCOPES: readonly LockScope[] = ['autosave', 'history']
 export const TTL_MS = 30_000
-/** The id for a record of `project/.lock` that cannot be read. */
-export const UNREADABLE = 'unreadable'
+/**
+ * How the owner of a record begins that cannot be read. `lock-file.ts`, which a page loads on demand, has the rest of
+ * the sentence.
+ */
+export const UNREADABLE = 'project/.lock '
 
 /** A lease as the core sees it. The lock has no token, so the time of the grant or of the last change serves as one. */
 export function describe(

@@ -53,36 +53,39 @@ const FALLBACK_TOOLS: LockFileTools = {
 }
 
 export interface ProjectLocksOptions {
-  /** The first part of the names of the Web Locks: `${namespace}:project:${scope}`. Default `imgponic`. */
-  readonly namespace?: string
+  /** The first part of the names of the Web Locks: `${namespace}:project:${scope}`. */
+  readonly namespace: string
   /** `null`: no Web Locks, only the fallback. Default: `navigator.locks`. */
-  readonly locks?: WebLocks | null
+  readonly locks?: WebLocks | null | undefined
   /** The directory that contains `project/`, which is created if necessary. Default: the origin's private directory (OPFS). */
-  readonly directory?: DirectorySource
+  readonly directory?: DirectorySource | undefined
   /**
    * A tab that holds a Web Lock and does not answer for this long is frozen: a waiting tab takes the lock. At least 5 s.
    * `false`: the lock ends only with its tab, as the browser does it. Default 30 s.
    */
-  readonly takeOverAfter?: Duration | false
+  readonly takeoverAfter?: Duration | false | undefined
   /** Default: `workerClock()`, whose timers are also on time in hidden pages. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** Fires `pageshow` and `resume` when the page comes back. Default: the window. */
-  readonly page?: Pick<EventTarget, 'addEventListener'>
+  readonly page?: Pick<EventTarget, 'addEventListener'> | undefined
 }
 
 /**
- * Locks that decide who may write `project/`: Web Locks, or `project/.lock` if the browser has none.
+ * Locks that decide who may write `project/`: Web Locks, or `project/.lock` if the browser has none. Throws
+ * `invalid-argument`.
  *
  * @example
  * const locks = createProjectLocks({ namespace: 'storyboard' })
  * await locks.withProjectLock(async () => save(project))
  */
-export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLocks {
-  const checked: ProjectLocksOptions = checkEach(options, CHECKS)
-  const { namespace = 'imgponic', locks: webLocks = globalThis.navigator?.locks } = checked
-  const { directory, takeOverAfter = TAKE_OVER_MS } = checked
+export function createProjectLocks(options: ProjectLocksOptions): ProjectLocks {
+  const checked = checkEach(options, CHECKS) as ProjectLocksOptions
+  const { namespace, locks: webLocks = globalThis.navigator?.locks } = checked
+  CHECKS.namespace('namespace', namespace)
+  const { directory, takeoverAfter = TAKE_OVER_MS } = checked
   const { clock = workerClock(), page = globalThis.window } = checked
   const events = createLockEvents(clock)
+  const { subscribe } = events
   /** By the id of the lease, from the first attempt until the release. */
   const claims = new Map<string, Claim>()
   const onEvent = (event: LeaseEvent) => claims.get(event.owner)?.onLeaseEvent(event)
@@ -91,7 +94,7 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
     () => webLocks as WebLocks,
     `${namespace}:project:`,
     clock,
-    Number(takeOverAfter),
+    Number(takeoverAfter),
     claims,
   )
   let fallback: ReturnType<typeof openFallback> | undefined
@@ -131,8 +134,9 @@ export function createProjectLocks(options: ProjectLocksOptions = {}): ProjectLo
       return execute(executor, checkAcquireOptions(withOptions))
     },
 
-    subscribeLockEvents: events.subscribe,
-    projectLockEvents: { subscribe: events.subscribe },
+    subscribe,
+    subscribeLockEvents: subscribe,
+    projectLockEvents: { subscribe },
     holdsProjectLock,
     projectLockSignal: (lease) => claimOf(lease)?.lossSignal() ?? AbortSignal.abort(notHeld()),
 
@@ -254,7 +258,7 @@ const CHECKS: Checks<ProjectLocksOptions> = {
     if (typeof value !== 'function' && !hasMethods(value, 'getDirectoryHandle'))
       refuse(option, 'a directory handle or a function', value)
   },
-  takeOverAfter: checkTakeOver,
+  takeoverAfter: checkTakeOver,
   clock: expectClock,
   page: (option, value) => expectMethods(option, value, 'an EventTarget', 'addEventListener'),
 }

@@ -5,16 +5,16 @@ export type LockScope = 'autosave' | 'history'
 
 export interface AcquireLockOptions {
   /** Default `autosave`. */
-  readonly scope?: LockScope
+  readonly scope?: LockScope | undefined
   /** Ends the wait: the call rejects with the signal's reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Default `{ initialDelayMs: 500, multiplier: 2, maxDelayMs: 4000, maxAttempts: 5 }`. */
-  readonly retry?: RetryOptions
+  readonly retry?: RetryOptions | undefined
   /**
    * Called when the lock is not granted at once: another tab holds it, or an attempt failed. Not called while the
    * browser only takes long to answer.
    */
-  readonly onWaiting?: () => void
+  readonly onWaiting?: (() => void) | undefined
 }
 
 export interface RetryPolicyConfig {
@@ -29,32 +29,38 @@ export interface RetryPolicyConfig {
 }
 
 /** Any part of a `RetryPolicyConfig`. Its times may also be text, such as `'2s'`. */
-export type RetryOptions = Partial<
-  Omit<RetryPolicyConfig, RetryTime> & { readonly [Name in RetryTime]: Duration }
->
-type RetryTime = 'initialDelayMs' | 'maxDelayMs'
+export interface RetryOptions {
+  /** Default 500 ms. */
+  readonly initialDelayMs?: Duration | undefined
+  /** Default 4 s. */
+  readonly maxDelayMs?: Duration | undefined
+  /** Default 2. */
+  readonly multiplier?: number | undefined
+  /** Default 5: the first attempt and four retries. */
+  readonly maxAttempts?: number | undefined
+}
 
 export interface AcquireProjectLockOptions extends AcquireLockOptions {
   /**
    * Waits in the queue without a time limit, and emits no event before the grant. For a read-only tab that wants to
    * write again when the writing tab is closed. `retry` does not apply. Default false.
    */
-  readonly standby?: boolean
+  readonly standby?: boolean | undefined
   /**
    * Takes the lock away from the tab that holds it. That tab notices the loss of a Web Lock at once, and of a `.lock` with
    * its next heartbeat. Default false.
    */
-  readonly steal?: boolean
+  readonly steal?: boolean | undefined
 }
 
 export interface RenewProjectLockOptions {
   /** Ends the wait for the answer. The renewal itself continues. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ReleaseProjectLockOptions {
   /** Removes the record of the lease's scope from `project/.lock`, even if another tab wrote it. Default false. */
-  readonly force?: boolean
+  readonly force?: boolean | undefined
 }
 
 export type WithProjectLockOptions = AcquireProjectLockOptions
@@ -185,16 +191,28 @@ export type LockEventListener = (event: ProjectLockEvent) => void
 export interface ProjectLocks extends AsyncDisposable {
   /** The first part of the names of the Web Locks. */
   readonly namespace: string
+  /**
+   * Rejects with `lock-unavailable` if every attempt failed, `web-lock-unsupported` if the browser has no kind of lock,
+   * `closed`, `invalid-argument`, or the reason of the signal.
+   */
   acquireProjectLock(options?: AcquireProjectLockOptions): Promise<ProjectLockLease>
-  /** Renews now, in addition to the heartbeat and with the same retries. A Web Lock needs no renewal. */
+  /**
+   * Renews now, in addition to the heartbeat and with the same retries. A Web Lock needs no renewal. Rejects with
+   * `lock-renewal-failed` if the lease has ended, or with the reason of the signal.
+   */
   renewProjectLock(lease: ProjectLockLease, options?: RenewProjectLockOptions): Promise<ProjectLockLease>
+  /** Resolves even if the `.lock` could not be removed: events report that. Rejects only with `invalid-argument`. */
   releaseProjectLock(lease: ProjectLockLease, options?: ReleaseProjectLockOptions): Promise<void>
+  /** Rejects as `acquireProjectLock` does, with `lock-renewal-failed` if the lease was lost, or as `executor` does. */
   withProjectLock<T>(
     executor: (lease: ProjectLockLease) => Promise<T>,
     options?: WithProjectLockOptions,
   ): Promise<T>
   /** Events are delivered synchronously, ordered by `at`. Returns a function that ends the subscription. */
+  subscribe(listener: LockEventListener): () => void
+  /** The same as `subscribe`. */
   subscribeLockEvents(listener: LockEventListener): () => void
+  /** The same channel. */
   readonly projectLockEvents: { subscribe(listener: LockEventListener): () => void }
   /**
    * Whether this lease may write now. Call it right before each write. It is false while a page that came back from

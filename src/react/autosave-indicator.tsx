@@ -1,16 +1,17 @@
-import { useEffect, useRef, useState } from 'react'
-import { type AutoSave, type AutoSaveSnapshot, canRetry, canTakeOver } from '../autosave/index.ts'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type AutoSave, type AutoSaveState, canRetry, canTakeover } from '../autosave/index.ts'
 import { type AutoSaveMessage, type AutoSaveTexts, autosaveTexts, messageOf } from './autosave-texts.ts'
 import { momentText, useEveryDay } from './moment-text.ts'
+import { type Language, useLanguage } from './provider.tsx'
 import { useAutoSaveState } from './use-autosave.ts'
 
 export interface AutoSaveIndicatorProps {
   /** `null`: not created yet. */
   readonly autosave: AutoSave<unknown> | null
-  /** Default `en`. */
-  readonly lang?: 'en' | 'ja'
+  /** Default: that of the `<HoldfastProvider>`, or `en`. */
+  readonly lang?: Language | undefined
   /** Replaces single texts. */
-  readonly texts?: Partial<AutoSaveTexts>
+  readonly texts?: Partial<AutoSaveTexts> | undefined
 }
 
 export type AutoSaveTone = 'held' | 'pending' | 'waiting' | 'fallback' | 'lost' | 'unknown'
@@ -56,7 +57,8 @@ const SILENT: readonly AutoSaveMessage[] = ['nothing', 'unsaved', 'saving', 'wai
  * @example
  * <AutoSaveIndicator autosave={autosave} lang="ja" />
  */
-export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndicatorProps) {
+export function AutoSaveIndicator({ autosave, lang: ownLang, texts }: AutoSaveIndicatorProps): ReactNode {
+  const lang = useLanguage(ownLang)
   const state = useAutoSaveState(autosave)
   const words = { ...autosaveTexts[lang], ...texts }
   const { box, isOpen, setOpen, message } = useDetails(state)
@@ -83,13 +85,13 @@ export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndi
         </summary>
         <p className="hf-detail">{words[message].detail}</p>
       </details>
-      {canTakeOver(state) && (
-        <button type="button" onClick={() => void autosave?.takeOver()}>
-          {words.takeOver}
+      {canTakeover(state) && (
+        <button type="button" onClick={() => void autosave?.takeover()}>
+          {words.takeover}
         </button>
       )}
-      {canRetry(state) && !canTakeOver(state) && (
-        <button type="button" onClick={() => void autosave?.flushNow()}>
+      {canRetry(state) && !canTakeover(state) && (
+        <button type="button" onClick={() => void autosave?.flush()}>
           {words.retry}
         </button>
       )}
@@ -107,7 +109,7 @@ export function AutoSaveIndicator({ autosave, lang = 'en', texts }: AutoSaveIndi
  * The details: Escape and a click outside close them. A damaged save is shown, instead of "saved", until the user has
  * read about it.
  */
-function useDetails(state: AutoSaveSnapshot) {
+function useDetails(state: AutoSaveState) {
   const box = useRef<HTMLDivElement>(null)
   const [isOpen, setIsOpen] = useState(false)
   const [seen, setSeen] = useState('')

@@ -1,4 +1,4 @@
-import type { AutoSaveSnapshot } from '../autosave/index.ts'
+import type { AutoSaveState } from '../autosave/index.ts'
 
 /** The messages about a save. Every state has exactly one. */
 export type AutoSaveMessage =
@@ -23,7 +23,7 @@ export type AutoSaveMessage =
 
 export interface AutoSaveTexts extends Readonly<Record<AutoSaveMessage, AutoSaveText>> {
   readonly retry: string
-  readonly takeOver: string
+  readonly takeover: string
 }
 
 export interface AutoSaveText {
@@ -33,8 +33,8 @@ export interface AutoSaveText {
   readonly detail: string
 }
 
-export function messageOf(snapshot: AutoSaveSnapshot): AutoSaveMessage {
-  const { phase, savedAt, backend, savedBy, readOnly, takingOver, stale, error } = snapshot
+export function messageOf(state: AutoSaveState): AutoSaveMessage {
+  const { phase, savedAt, backend, savedBy, readOnly, takingOver, stale, error } = state
   switch (phase) {
     case 'disabled':
       return 'off'
@@ -112,7 +112,7 @@ const en: AutoSaveTexts = {
   ),
   off: say('Autosave is off', 'Changes are not saved automatically.'),
   retry: 'Retry',
-  takeOver: 'Edit here instead',
+  takeover: 'Edit here instead',
 }
 
 const ja: AutoSaveTexts = {
@@ -162,7 +162,7 @@ const ja: AutoSaveTexts = {
   ),
   off: say('自動保存オフ', '変更は自動では保存されません。'),
   retry: '再試行',
-  takeOver: 'ここで編集',
+  takeover: 'ここで編集',
 }
 
 export const autosaveTexts: Readonly<Record<'en' | 'ja', AutoSaveTexts>> = { en, ja }

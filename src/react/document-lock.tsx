@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 import type {
-  DocumentLockOptions,
   DocumentLockState,
   Draft,
   DraftCodec,
@@ -13,7 +12,8 @@ import { DraftStatusText } from './draft-status.tsx'
 import type { DraftTexts } from './draft-texts.ts'
 import { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 import type { LockTexts } from './lock-texts.ts'
-import { useDocumentLock } from './use-document-lock.ts'
+import type { Language } from './provider.tsx'
+import { type UseDocumentLockOptions, useDocumentLock } from './use-document-lock.ts'
 import { useDraft } from './use-draft.ts'
 
 /** What the function inside `<DocumentLock>` gets to show the document. */
@@ -29,22 +29,22 @@ export interface DocumentView<T> {
   readonly lock: Lock | null
 }
 
-interface CommonProps<T> extends Pick<DocumentLockOptions, 'url' | 'name' | 'headers' | 'idleAfter'> {
+interface CommonProps<T> extends UseDocumentLockOptions {
   readonly roomId: string
-  /** Default `en`. */
-  readonly lang?: 'en' | 'ja'
+  /** Default: that of the `<HoldfastProvider>`, or `en`. */
+  readonly lang?: Language | undefined
   /** Replaces some of the texts of the banner. */
-  readonly lockTexts?: Partial<LockTexts>
+  readonly lockTexts?: Partial<LockTexts> | undefined
   /** Replaces some of the texts about saved and unsaved content. */
-  readonly draftTexts?: Partial<DraftTexts>
+  readonly draftTexts?: Partial<DraftTexts> | undefined
   /** Calls a person who looks at another tab when somebody asks for the lock, by the title of the page. */
   readonly attention?: LockBannerProps['attention']
   /** The options of the draft. Those of the first render count. */
-  readonly draft?: DraftOptions<T>
+  readonly draft?: DraftOptions<T> | undefined
   /** Content as text, to copy and to compare it. Default: text as it is, anything else as JSON. */
-  readonly toText?: NonNullable<DraftNoticeProps<T>['toText']>
+  readonly toText?: DraftNoticeProps<T>['toText']
   /** Compares two texts in place of `TextComparison`, for example with the editor of your page. */
-  readonly compare?: NonNullable<DraftNoticeProps<T>['compare']>
+  readonly compare?: DraftNoticeProps<T>['compare']
   /** Shows the document. */
   readonly children: (view: DocumentView<T>) => ReactNode
 }
@@ -68,18 +68,13 @@ export interface DocumentLockProps<T> extends CommonProps<T> {
  */
 export function DocumentLock(props: TextDocumentLockProps): ReactNode
 export function DocumentLock<T>(props: DocumentLockProps<T>): ReactNode
-export function DocumentLock<T>(props: CommonProps<T> & { readonly draft?: DraftOptions<T> }): ReactNode {
-  const { roomId, url, name, headers, idleAfter, lang = 'en', toText, compare, children } = props
-  const { state: lockState, lock } = useDocumentLock(roomId, {
-    ...(url !== undefined && { url }),
-    ...(name !== undefined && { name }),
-    ...(headers !== undefined && { headers }),
-    ...(idleAfter !== undefined && { idleAfter }),
-  })
+export function DocumentLock<T>(props: CommonProps<T>): ReactNode {
+  const { roomId, url, name, headers, idleAfter, lang, lockTexts, draftTexts, toText, compare, children } =
+    props
+  const { state: lockState, lock } = useDocumentLock(roomId, { url, name, headers, idleAfter })
   const { state: draftState, draft } = useDraft(lock, props.draft as DocumentLockProps<T>['draft'])
   const { content, isWritable } = draftState
   const edit: Draft<T>['edit'] = (changed) => draft?.edit(changed)
-  const texts = props.draftTexts && { texts: props.draftTexts }
   return (
     <div className="holdfast hf-document">
       <LockBanner
@@ -88,20 +83,20 @@ export function DocumentLock<T>(props: CommonProps<T> & { readonly draft?: Draft
         draft={draftState}
         lang={lang}
         attention={props.attention}
-        {...(props.lockTexts && { texts: props.lockTexts })}
-        onHandOver={() => draft?.flush()}
+        texts={lockTexts}
+        onHandoff={() => draft?.flush()}
       />
       <DraftNotice
         state={draftState}
         draft={draft}
         isHeld={lockState.held}
         lang={lang}
-        {...texts}
-        {...(toText && { toText })}
-        {...(compare && { compare })}
+        texts={draftTexts}
+        toText={toText}
+        compare={compare}
       />
       {children({ content, isWritable, edit, draftState, lockState, draft, lock })}
-      <DraftStatusText state={draftState} lang={lang} {...texts} />
+      <DraftStatusText state={draftState} lang={lang} texts={draftTexts} />
     </div>
   )
 }

@@ -21,22 +21,24 @@ describe.each(['en', 'ja'] as const)('a text that was not saved (%s)', (lang) =>
   it('shows plain words, and the reason of the server as a title', () => {
     const error = new LeaseError('store-failed', 'no', { cause: { status: 403 } })
     expect(alertOf(lang, { status: 'refused', error })).toBe(
-      `<p role="alert" title="no">${words.refused}</p>`,
+      `<p role="alert" lang="${lang}" title="no">${words.refused}</p>`,
     )
   })
 
   it('names the limit of the server if it is too long', () => {
     const error = new LeaseError('store-failed', MESSAGE, { cause: { status: 413, limit: 1_048_576 } })
     const shown = alertOf(lang, { status: 'refused', error })
-    expect(shown).toBe(`<p role="alert" title="${MESSAGE}">${words.tooLong(1_048_576)}</p>`)
+    expect(shown).toBe(`<p role="alert" lang="${lang}" title="${MESSAGE}">${words.tooLong(1_048_576)}</p>`)
     expect(shown).toContain('1\u00a0MB')
   })
 
   it('says whether others have changed the same parts, other parts, or nothing', () => {
-    expect(alertOf(lang, { status: 'kept' })).toBe(`<p role="alert">${words.kept(true)}</p>`)
-    expect(alertOf(lang, { status: 'kept', isOutdated: true })).toBe(`<p role="alert">${words.outdated}</p>`)
+    expect(alertOf(lang, { status: 'kept' })).toBe(`<p role="alert" lang="${lang}">${words.kept(true)}</p>`)
+    expect(alertOf(lang, { status: 'kept', isOutdated: true })).toBe(
+      `<p role="alert" lang="${lang}">${words.outdated}</p>`,
+    )
     expect(alertOf(lang, { status: 'conflict', isOutdated: true, theirs: 'theirs' })).toBe(
-      `<p role="alert">${words.conflict(true)}</p>`,
+      `<p role="alert" lang="${lang}">${words.conflict(true)}</p>`,
     )
   })
 })

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import type { Draft, DraftState } from '../client/index.ts'
 import { type DraftTexts, draftTexts } from './draft-texts.ts'
+import { type Language, useLanguage } from './provider.tsx'
 import { TextComparison, type TextComparisonProps } from './text-comparison.tsx'
 
 export interface DraftNoticeProps<T> {
@@ -8,14 +9,14 @@ export interface DraftNoticeProps<T> {
   readonly draft: Draft<T> | null
   /** Whether this tab has the lock: `state.held` of the lock. */
   readonly isHeld: boolean
-  /** Default `en`. */
-  readonly lang?: 'en' | 'ja'
+  /** Default: that of the `<HoldfastProvider>`, or `en`. */
+  readonly lang?: Language | undefined
   /** Replaces some of the texts. */
-  readonly texts?: Partial<DraftTexts>
+  readonly texts?: Partial<DraftTexts> | undefined
   /** Content as text, to copy and to compare it. Default: text as it is, anything else as JSON. */
-  readonly toText?: (content: T) => string
+  readonly toText?: ((content: T) => string) | undefined
   /** Compares two texts in place of `TextComparison`, for example with the editor of your page. */
-  readonly compare?: (texts: Omit<TextComparisonProps, 'lang' | 'texts'>) => ReactNode
+  readonly compare?: ((texts: Omit<TextComparisonProps, 'lang' | 'texts'>) => ReactNode) | undefined
 }
 
 /**
@@ -26,7 +27,8 @@ export interface DraftNoticeProps<T> {
  * const { state, draft } = useDraft(lock)
  * return <DraftNotice state={state} draft={draft} isHeld={lockState.held} />
  */
-export function DraftNotice<T>({ texts, lang = 'en', ...props }: DraftNoticeProps<T>) {
+export function DraftNotice<T>({ texts, lang: ownLang, ...props }: DraftNoticeProps<T>): ReactNode {
+  const lang = useLanguage(ownLang)
   const { status, dropped, error } = props.state
   const { draft } = props
   const words = { ...draftTexts[lang], ...texts }
@@ -37,15 +39,17 @@ export function DraftNotice<T>({ texts, lang = 'en', ...props }: DraftNoticeProp
     <>
       {dropped !== null && (
         <section className="holdfast hf-notice" data-tone="quiet">
-          <p role="status">{words.tookTheirs}</p>
-          <span className="hf-actions">
+          <p role="status" lang={lang}>
+            {words.tookTheirs}
+          </p>
+          <span className="hf-actions" lang={lang}>
             <button type="button" onClick={() => draft.bringBack()}>
               {words.bringBack}
             </button>
           </span>
         </section>
       )}
-      {status === 'unreadable' && <Unreadable {...props} draft={draft} words={words} />}
+      {status === 'unreadable' && <Unreadable {...props} draft={draft} lang={lang} words={words} />}
       {isKept && <Kept {...props} draft={draft} lang={lang} words={words} />}
     </>
   )
@@ -53,6 +57,7 @@ export function DraftNotice<T>({ texts, lang = 'en', ...props }: DraftNoticeProp
 
 interface PartProps<T> extends Omit<DraftNoticeProps<T>, 'texts'> {
   readonly draft: Draft<T>
+  readonly lang: Language
   readonly words: DraftTexts
 }
 
@@ -87,10 +92,10 @@ function Kept<T>({ draft, state, isHeld, words, lang, compare, toText = asText }
   }
   return (
     <section className="holdfast hf-notice" data-tone="lost" data-outdated={isOutdated}>
-      <p role="alert" title={status === 'refused' ? error?.message : undefined}>
+      <p role="alert" lang={lang} title={status === 'refused' ? error?.message : undefined}>
         {messageOf(state, isHeld, words)}
       </p>
-      <span className="hf-actions">
+      <span className="hf-actions" lang={lang}>
         {isConflict && (
           <button
             type="button"
@@ -135,12 +140,14 @@ function Kept<T>({ draft, state, isHeld, words, lang, compare, toText = asText }
 }
 
 /** The stored content cannot be shown. Nothing overwrites it by itself. */
-function Unreadable<T>({ draft, state: { isUnsaved }, isHeld, words }: PartProps<T>) {
+function Unreadable<T>({ draft, state: { isUnsaved }, isHeld, lang, words }: PartProps<T>) {
   return (
     <section className="holdfast hf-notice" data-tone="lost">
-      <p role="alert">{words.unreadable}</p>
+      <p role="alert" lang={lang}>
+        {words.unreadable}
+      </p>
       {isHeld && (
-        <span className="hf-actions">
+        <span className="hf-actions" lang={lang}>
           <button
             type="button"
             className="hf-primary"

@@ -24,6 +24,11 @@ export { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 export { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 export type { ProjectLockStatus } from './project-lock-status.ts'
 export {
+  HoldfastProvider,
+  type HoldfastProviderProps,
+  type Language,
+} from './provider.tsx'
+export {
   SyncProvider,
   type SyncProviderProps,
   useEntities,
@@ -36,7 +41,12 @@ export {
 export { TextComparison, type TextComparisonProps } from './text-comparison.tsx'
 export type { Attention } from './use-attention.ts'
 export { type UseAutoSave, type UseAutoSaveOptions, useAutoSave } from './use-autosave.ts'
-export { type UseDocumentLock, useDocumentLock } from './use-document-lock.ts'
+export { type UseDocumentLock, type UseDocumentLockOptions, useDocumentLock } from './use-document-lock.ts'
 export { type UseDraft, useDraft } from './use-draft.ts'
-export { type UseProjectLock, useProjectLock } from './use-project-lock.ts'
+export {
+  type NamedProject,
+  type UseProjectLock,
+  type UseProjectLockOptions,
+  useProjectLock,
+} from './use-project-lock.ts'
 export { useSavedContent } from './use-saved-content.ts'

@@ -1,7 +1,7 @@
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
-import { type DocumentLockState, INITIAL_STATE } from '../client/index.ts'
+import { type DocumentLock, type DocumentLockState, INITIAL_STATE } from '../client/index.ts'
 import { LeaseError, type LeaseErrorCode } from '../core/index.ts'
 import { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 import { lockTexts } from './lock-texts.ts'
@@ -11,11 +11,39 @@ const LATIN_WORD = /[a-z]{2,}/i
 
 function markupOf(
   change: Partial<DocumentLockState>,
-  props?: Pick<LockBannerProps, 'lang' | 'texts' | 'draft'>,
+  props?: Pick<LockBannerProps, 'lang' | 'texts' | 'draft' | 'onHandOver'>,
 ): string {
   const state = { ...INITIAL_STATE, ...change }
-  return renderToStaticMarkup(createElement(LockBanner, { state, lock: null, ...props }))
+  return renderToStaticMarkup(createElement(LockBanner, { lock: lockIn(state), state, ...props }))
 }
+
+/** A lock that stays in this state. */
+function lockIn(state: DocumentLockState): DocumentLock {
+  return { state, subscribe: () => () => {} } as Partial<DocumentLock> as DocumentLock
+}
+
+describe('the banner', () => {
+  const buttons = (markup: string) => markup.match(/<button[^>]*>/g) ?? []
+
+  it('has no button to press while there is no lock', () => {
+    const [edit, ...rest] = buttons(renderToStaticMarkup(createElement(LockBanner, { lock: null })))
+    expect([edit, rest]).toEqual([expect.stringContaining('disabled=""'), []])
+    expect(buttons(markupOf({})).join()).not.toContain('disabled')
+  })
+
+  it.each(['en', 'ja'] as const)('says in which language its words are (%s)', (lang) => {
+    expect(markupOf({}, { lang })).toMatch(new RegExp(`^<section [^>]*lang="${lang}"`))
+  })
+
+  it('takes the earlier name of onHandoff, and warns once', () => {
+    const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const save = vi.fn()
+    for (let renders = 0; renders < 2; renders++) markupOf({}, { onHandOver: save })
+    expect(emitWarning.mock.calls).toEqual([
+      ['<LockBanner>: the property onHandOver is called onHandoff now', 'HoldfastWarning'],
+    ])
+  })
+})
 
 describe('while another tab edits', () => {
   it.each([

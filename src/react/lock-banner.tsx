@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { warnOnce } from '../base/warn.ts'
 import type {
   DocumentHolder,
   DocumentLock,
@@ -8,25 +9,31 @@ import type {
 } from '../client/index.ts'
 import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 import { momentText, useEveryDay } from './moment-text.ts'
+import { type Language, useLanguage } from './provider.tsx'
 import { type Attention, useAttention } from './use-attention.ts'
+import { useLockState } from './use-document-lock.ts'
 import { useFrames } from './use-frames.ts'
 
 export interface LockBannerProps {
-  readonly state: DocumentLockState
+  /** What `useDocumentLock` returns. `null`: the lock does not exist yet, and the buttons are disabled. */
   readonly lock: DocumentLock | null
+  /** Default: the state of the lock. */
+  readonly state?: DocumentLockState | undefined
   /** The state of a draft: the banner says that unsaved text is kept when this tab cannot save it. */
   readonly draft?: Pick<DraftState<unknown>, 'isUnsaved'> | undefined
-  /** Default `en`. */
-  readonly lang?: 'en' | 'ja'
+  /** Default: that of the `<HoldfastProvider>`, or `en`. */
+  readonly lang?: Language | undefined
   /** Replaces some of the texts. */
-  readonly texts?: Partial<LockTexts>
+  readonly texts?: Partial<LockTexts> | undefined
   /** Calls a person who looks at another tab when somebody asks for the lock, by the title of the page. */
   readonly attention?: Attention | undefined
   /**
    * Runs before the lock is released or handed over, to save unsaved changes. If it fails after a click, the lock is
    * kept.
    */
-  readonly onHandOver?: () => void | Promise<void>
+  readonly onHandoff?: (() => void | Promise<void>) | undefined
+  /** @deprecated Use `onHandoff`. */
+  readonly onHandOver?: (() => void | Promise<void>) | undefined
 }
 
 /** What the reader must hear at once. */
@@ -72,15 +79,19 @@ interface Confirmation {
  * Shows who is editing the document, until when, and what the reader can do now.
  *
  * @example
- * const { state, lock } = useDocumentLock('minutes-42')
- * return <LockBanner state={state} lock={lock} lang="ja" />
+ * const { lock } = useDocumentLock('minutes-42')
+ * return <LockBanner lock={lock} lang="ja" />
  */
-export function LockBanner(props: LockBannerProps) {
-  const { state, lock, draft, lang = 'en', texts, attention = TITLE_ONLY, onHandOver } = props
+export function LockBanner(props: LockBannerProps): ReactNode {
+  const { lock, draft, texts, attention = TITLE_ONLY, onHandOver, onHandoff = onHandOver } = props
+  if (onHandOver) warnOnce('<LockBanner>: the property onHandOver is called onHandoff now')
+  const lang = useLanguage(props.lang)
+  const current = useLockState(lock)
+  const { state = current } = props
   const words = { ...lockTexts[lang], ...texts }
   useEveryDay()
   useAttention(callOf(state, words), attention)
-  useBeforeRelease(lock, onHandOver)
+  useBeforeRelease(lock, onHandoff)
   const banner = useRef<HTMLElement>(null)
   /** The token of the holder that the reader may want to take the lock from. */
   const [asked, setAsked] = useState<number | null>(null)
@@ -91,7 +102,7 @@ export function LockBanner(props: LockBannerProps) {
     words,
     lang,
     confirm,
-    onHandOver,
+    onHandoff,
   )
   const isAlarm = ALARMS.includes(state.phase)
   const isUnknown = state.me === null && !isAlarm
@@ -114,6 +125,7 @@ export function LockBanner(props: LockBannerProps) {
       data-tone={tone}
       data-phase={state.phase}
       aria-label={words.label}
+      lang={lang}
     >
       <span className="hf-dot" aria-hidden="true" />
       <div className="hf-text">
@@ -127,7 +139,13 @@ export function LockBanner(props: LockBannerProps) {
       </span>
       <span className="hf-actions">
         {actions.map(({ text, run, rank }) => (
-          <button key={text} type="button" className={rank && `hf-${rank}`} onClick={() => void press(run)}>
+          <button
+            key={text}
+            type="button"
+            className={rank && `hf-${rank}`}
+            disabled={!lock}
+            onClick={() => void press(run)}
+          >
             {text}
           </button>
         ))}
@@ -141,9 +159,9 @@ function contentOf(
   state: DocumentLockState,
   lock: DocumentLock | null,
   words: LockTexts,
-  lang: 'en' | 'ja',
+  lang: Language,
   confirm: Confirmation,
-  onHandOver: LockBannerProps['onHandOver'],
+  onHandoff: LockBannerProps['onHandoff'],
 ): BannerContent {
   const { phase, holder, held, request, passedBy, demand, idle, place, waiting, waiters, connected, error } =
     state
@@ -152,9 +170,9 @@ function contentOf(
   const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
   const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
   const leave: Action = { text: words.leaveLine, run: () => lock?.release() }
-  const ask: Action = { text: words.ask, run: () => lock?.requestHandOver(), rank: 'quiet' }
-  const takeOver: Action = {
-    text: words.takeOver,
+  const ask: Action = { text: words.ask, run: () => lock?.requestHandoff(), rank: 'quiet' }
+  const takeover: Action = {
+    text: words.takeover,
     run: () => confirm.ask(holder?.token ?? null),
     rank: 'quiet',
   }
@@ -166,14 +184,14 @@ function contentOf(
   if (confirm.isAsked && other && !isPending && (phase === 'waiting' || phase === 'read-only'))
     return {
       tone: 'waiting',
-      text: words.confirmTakeOver(other.name),
+      text: words.confirmTakeover(other.name),
       actions: [
         { text: words.cancel, run: () => confirm.ask(null) },
         {
-          text: words.takeOver,
+          text: words.takeover,
           run() {
             confirm.ask(null)
-            return lock?.takeOver()
+            return lock?.takeover()
           },
         },
       ],
@@ -201,12 +219,12 @@ function contentOf(
           : passedBy
             ? [words.passedBy(passedBy.name), words.place(place)].join(SPACES[lang])
             : words.waiting(other, place),
-        actions: isPending ? [leave] : [leave, ask, takeOver],
+        actions: isPending ? [leave] : [leave, ask, takeover],
         ...later,
       }
     case 'held': {
       const afterSaving = (run: () => unknown) => async () => {
-        await onHandOver?.()
+        await onHandoff?.()
         await run()
       }
       const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
@@ -221,8 +239,8 @@ function contentOf(
         }
       if (!request)
         return { tone: 'held', text: words.editing(waiting, waiters[0]?.name), actions: [stop], until }
-      const handOver: Action = {
-        text: words.handOver,
+      const handoff: Action = {
+        text: words.handoff,
         run: afterSaving(() => lock?.answer(true)),
         rank: 'primary',
       }
@@ -233,16 +251,16 @@ function contentOf(
         return {
           tone: 'waiting',
           text: words.postponed(request.name),
-          actions: [handOver, keep],
+          actions: [handoff, keep],
           until: request.postponedUntil,
           isCounted: true,
         }
       const passed = request.passes.map(({ name }) => name)
-      const isTakeOver = request.kind === 'take-over'
+      const isTakeover = request.kind === 'takeover'
       return {
         tone: 'waiting',
-        text: isTakeOver ? words.takenOver(request.name, passed) : words.requested(request.name, passed),
-        actions: isTakeOver ? [handOver] : [handOver, postpone, keep],
+        text: isTakeover ? words.takenOver(request.name, passed) : words.requested(request.name, passed),
+        actions: isTakeover ? [handoff] : [handoff, postpone, keep],
         until: request.until,
         isCounted: true,
       }
@@ -273,7 +291,7 @@ function contentOf(
           : [idle?.isOver ? words.wasIdle : '', other ? words.readOnly(other) : words.nobody]
               .filter(Boolean)
               .join(SPACES[lang]),
-        actions: isPending ? [queue] : [queue, ask, takeOver],
+        actions: isPending ? [queue] : [queue, ask, takeover],
         ...later,
       }
     case 'lost':
@@ -304,11 +322,11 @@ function whoOf({ name, since }: DocumentHolder, lang: string): Who {
 }
 
 /** The lock may also be given up without a click here: by another tab of the same person, or by the page. */
-function useBeforeRelease(lock: DocumentLock | null, onHandOver: LockBannerProps['onHandOver']): void {
-  const latest = useRef(onHandOver)
+function useBeforeRelease(lock: DocumentLock | null, onHandoff: LockBannerProps['onHandoff']): void {
+  const latest = useRef(onHandoff)
   useEffect(() => {
-    latest.current = onHandOver
-  }, [onHandOver])
+    latest.current = onHandoff
+  }, [onHandoff])
   useEffect(() => lock?.beforeRelease(() => latest.current?.()), [lock])
 }
 

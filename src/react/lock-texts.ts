@@ -1,4 +1,4 @@
-import type { Demand, HandOverRequest } from '../client/index.ts'
+import type { Demand, HandoffRequest } from '../client/index.ts'
 import type { LeaseErrorCode } from '../core/index.ts'
 
 /** Who is editing, for the texts. */
@@ -44,10 +44,10 @@ export interface LockTexts {
   /** The title of the page while a holder who has not typed for a while is asked. */
   readonly titleIdle: string
   /** The title of the page while somebody asks for the lock or takes it over. */
-  readonly title: (name: string | null, kind: HandOverRequest['kind']) => string
-  /** The question before a take-over. */
-  readonly confirmTakeOver: (name: string | null) => string
-  /** The progress of a take-over, or of a request to hand over. */
+  readonly title: (name: string | null, kind: HandoffRequest['kind']) => string
+  /** The question before a takeover. */
+  readonly confirmTakeover: (name: string | null) => string
+  /** The progress of a takeover, or of a request for a handoff. */
   readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
   readonly lost: string
   /** The lock was lost, and there is no connection. */
@@ -68,8 +68,8 @@ export interface LockTexts {
   readonly wait: string
   readonly leaveLine: string
   readonly ask: string
-  readonly takeOver: string
-  readonly handOver: string
+  readonly takeover: string
+  readonly handoff: string
   readonly keep: string
   /** Asks for two more minutes. */
   readonly postpone: string
@@ -109,8 +109,8 @@ const en: LockTexts = {
   wasIdle: 'You were away, so you have handed over.',
   titleIdle: '● Still editing?',
   title: (name, kind) =>
-    `● ${name ?? 'Somebody'} ${kind === 'take-over' ? 'is taking over' : 'asks for'} this document`,
-  confirmTakeOver: (name) =>
+    `● ${name ?? 'Somebody'} ${kind === 'takeover' ? 'is taking over' : 'asks for'} this document`,
+  confirmTakeover: (name) =>
     `Take over from ${name ?? 'the other person'}? They get a few seconds to save, and then only you can edit.`,
   demand: {
     asking: (name) => `You have asked ${name ?? 'the other'} to hand over.`,
@@ -139,8 +139,8 @@ const en: LockTexts = {
   wait: 'Wait in line',
   leaveLine: 'Leave the line',
   ask: 'Ask for it',
-  takeOver: 'Take over',
-  handOver: 'Hand over',
+  takeover: 'Take over',
+  handoff: 'Hand over',
   keep: 'Keep editing',
   postpone: 'Give me 2 minutes',
   cancel: 'Cancel',
@@ -180,8 +180,8 @@ const ja: LockTexts = {
   titleIdle: '● まだ編集していますか',
   passedBy: (name) => `${person(name)}が、あなたより先に編集したいとお願いしています。`,
   title: (name, kind) =>
-    `● ${person(name)}が${kind === 'take-over' ? 'この文書を引き継ごうとしています' : 'この文書の交代を希望しています'}`,
-  confirmTakeOver: (name) =>
+    `● ${person(name)}が${kind === 'takeover' ? 'この文書を引き継ごうとしています' : 'この文書の交代を希望しています'}`,
+  confirmTakeover: (name) =>
     `${person(name)}から編集を引き継ぎますか。${person(name)}には保存のための数秒が与えられ、そのあとはあなただけが編集できます。`,
   demand: {
     asking: (name) => `${person(name)}に交代をお願いしました。`,
@@ -210,8 +210,8 @@ const ja: LockTexts = {
   wait: '順番を待つ',
   leaveLine: '待つのをやめる',
   ask: '交代をお願い',
-  takeOver: '引き継ぐ',
-  handOver: '交代する',
+  takeover: '引き継ぐ',
+  handoff: '交代する',
   keep: '編集を続ける',
   postpone: 'あと2分待ってもらう',
   cancel: 'やめる',

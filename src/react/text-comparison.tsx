@@ -1,5 +1,7 @@
+import type { ReactNode } from 'react'
 import { differences } from '../client/draft/differences.ts'
 import { type DraftTexts, draftTexts } from './draft-texts.ts'
+import { type Language, useLanguage } from './provider.tsx'
 
 export interface TextComparisonProps {
   /** What is stored. */
@@ -7,11 +9,11 @@ export interface TextComparisonProps {
   /** What this person has written. */
   readonly mine: string
   /** Called with the new text when a part of theirs is taken. Without it, the texts are only shown. */
-  readonly onEdit?: (mine: string) => void
-  /** Default `en`. */
-  readonly lang?: 'en' | 'ja' | undefined
+  readonly onEdit?: ((mine: string) => void) | undefined
+  /** Default: that of the `<HoldfastProvider>`, or `en`. */
+  readonly lang?: Language | undefined
   /** Replaces some of the texts. */
-  readonly texts?: Partial<DraftTexts>
+  readonly texts?: Partial<DraftTexts> | undefined
 }
 
 /** How many equal lines are shown around a difference. */
@@ -23,17 +25,20 @@ const CONTEXT_LINES = 2
  * @example
  * <TextComparison theirs={theirs} mine={content} onEdit={(text) => draft.edit(text)} />
  */
-export function TextComparison({ theirs, mine, onEdit, lang = 'en', texts }: TextComparisonProps) {
+export function TextComparison(props: TextComparisonProps): ReactNode {
+  const { theirs, mine, onEdit, texts } = props
+  // Of the words around the texts. The texts themselves may be in any language.
+  const lang = useLanguage(props.lang)
   const words = { ...draftTexts[lang], ...texts }
   const [stored, own] = [theirs.split('\n'), mine.split('\n')]
   const take = (part: ComparedPart) =>
     onEdit?.([...own.slice(0, part.fromMine), ...part.theirs, ...own.slice(part.toMine)].join('\n'))
   return (
     <div className="hf-compared">
-      <span className="hf-head" data-side="theirs">
+      <span className="hf-head" data-side="theirs" lang={lang}>
         {words.theirs}
       </span>
-      <span className="hf-head" data-side="mine">
+      <span className="hf-head" data-side="mine" lang={lang}>
         {words.mine}
       </span>
       {partsOf(stored, own).map((part) => (
@@ -41,7 +46,7 @@ export function TextComparison({ theirs, mine, onEdit, lang = 'en', texts }: Tex
           <Side name={words.theirs} side="theirs" part={part} lines={part.theirs} />
           <Side name={words.mine} side="mine" part={part} lines={part.mine} />
           {onEdit && (
-            <button type="button" onClick={() => take(part)}>
+            <button type="button" lang={lang} onClick={() => take(part)}>
               {words.takeChange}
             </button>
           )}

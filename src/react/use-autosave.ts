@@ -1,50 +1,58 @@
-import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import {
   type AutoSave,
   type AutoSaveOptions,
-  type AutoSaveSnapshot,
+  type AutoSaveProject,
+  type AutoSaveState,
   createAutoSave,
-  INITIAL_SNAPSHOT,
+  INITIAL_STATE,
 } from '../autosave/index.ts'
+import { sharedLocks } from './shared-locks.ts'
 
 export interface UseAutoSaveOptions<T> extends Omit<AutoSaveOptions<T>, 'read'> {
   /** Replaces your state by a save: by the last one at the start, by every newer one that another tab makes. */
-  readonly onRestore?: (value: T) => void
+  readonly onRestore?: ((value: T) => void) | undefined
 }
 
 export interface UseAutoSave<T> {
-  /** The state of AutoSave. */
-  readonly snapshot: AutoSaveSnapshot
+  /** The state of AutoSave. The component renders again when it changes. */
+  readonly state: AutoSaveState
+  /** @deprecated Use `state`. */
+  readonly snapshot: AutoSaveState
   /** `null` on a server, and until the component is mounted. */
   readonly autosave: AutoSave<T> | null
 }
 
 /**
- * Saves a value automatically whenever it changes, while the component is mounted. Only `locks` may change: of the
- * other options, those of the first render count.
+ * Saves a value automatically whenever it changes, while the component is mounted. Only `namespace` and `locks` may
+ * change: of the other options, those of the first render count. Throws `invalid-argument` for options that it does not
+ * know.
  *
  * @example
  * const [story, setStory] = useState(emptyStory)
- * const { snapshot, autosave } = useAutoSave(story, { locks, onRestore: setStory })
+ * const { state, autosave } = useAutoSave(story, { namespace: 'storyboard', onRestore: setStory })
  * return <AutoSaveIndicator autosave={autosave} />
  */
-export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAutoSave<T> {
-  const { locks } = options
-  const [current, setCurrent] = useState<{ readonly locks: object; readonly autosave: AutoSave<T> } | null>(
+export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T> & AutoSaveProject): UseAutoSave<T> {
+  const { locks, namespace } = options
+  /** Identifies the project. */
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another project is another object
+  const project = useMemo(() => ({}), [locks, namespace])
+  const [current, setCurrent] = useState<{ readonly project: object; readonly autosave: AutoSave<T> } | null>(
     null,
   )
   // The first render after a change still has the AutoSave of the former project.
-  const autosave = current?.locks === locks ? current.autosave : null
+  const autosave = current?.project === project ? current.autosave : null
   const latest = useRef({ value, options })
   latest.current = { value, options }
   /** The last value of each project: what is saved when a component has changed to another one. */
   const values = useRef(new WeakMap<object, T>())
-  values.current.set(locks, value)
+  values.current.set(project, value)
   const known = useRef<Known<T>>({ value, restored: null, edits: 0 })
 
   useEffect(() => {
-    const { onRestore: _, ...rest } = latest.current.options
-    const opened = createAutoSave<T>({ ...rest, locks, read: () => values.current.get(locks) as T })
+    const read = () => values.current.get(project) as T
+    const opened = createAutoSave<T>({ ...optionsOf(latest.current.options), read })
     let isMounted = true
     const restore = async (journals: boolean) => {
       const { onRestore } = latest.current.options
@@ -73,14 +81,14 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
       if (stale && isNews && !unsaved) restoring = restoring.then(restoreNewer).catch(() => {})
       before = opened.state
     })
-    setCurrent({ locks, autosave: opened })
+    setCurrent({ project, autosave: opened })
     return () => {
       isMounted = false
       stop()
       setCurrent(null)
       void opened.close()
     }
-  }, [locks])
+  }, [project])
 
   useEffect(() => {
     const before = known.current
@@ -90,7 +98,15 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T>): UseAut
     if (edited) autosave?.changed()
   }, [value, autosave])
 
-  return { snapshot: useAutoSaveState(autosave), autosave }
+  const state = useAutoSaveState(autosave)
+  return { state, snapshot: state, autosave }
+}
+
+/** A lock file, for browsers without Web Locks, is in the directory of the saves: then the locks are not shared. */
+function optionsOf<T>({ onRestore: _, ...options }: UseAutoSaveOptions<T> & AutoSaveProject) {
+  const { namespace, directory, ...rest } = options
+  const isShared = namespace !== undefined && options.locks === undefined && directory === undefined
+  return isShared ? { ...rest, locks: sharedLocks(namespace) } : options
 }
 
 interface Known<T> {
@@ -106,14 +122,14 @@ function isEdit<T>(now: T, { value, restored }: Known<T>): boolean {
   return !Object.is(now, value) && (restored === null || restored !== JSON.stringify(now))
 }
 
-export function useAutoSaveState(autosave: AutoSave<unknown> | null): AutoSaveSnapshot {
+export function useAutoSaveState(autosave: AutoSave<unknown> | null): AutoSaveState {
   const subscribe = useCallback(
     (listener: () => void) => autosave?.subscribe(listener) ?? (() => {}),
     [autosave],
   )
   return useSyncExternalStore(
     subscribe,
-    () => autosave?.state ?? INITIAL_SNAPSHOT,
-    () => INITIAL_SNAPSHOT,
+    () => autosave?.state ?? INITIAL_STATE,
+    () => INITIAL_STATE,
   )
 }

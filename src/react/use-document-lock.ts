@@ -7,6 +7,10 @@ import {
   type DocumentLockState,
   INITIAL_STATE,
 } from '../client/index.ts'
+import { useServer } from './provider.tsx'
+
+export interface UseDocumentLockOptions
+  extends Pick<DocumentLockOptions, 'url' | 'name' | 'headers' | 'idleAfter'> {}
 
 export interface UseDocumentLock {
   readonly state: DocumentLockState
@@ -16,19 +20,27 @@ export interface UseDocumentLock {
 
 /**
  * The lock of a document while the component is mounted. It requests nothing by itself: call `lock.acquire()`.
- * A change of room, address or `idleAfter` creates a new lock and releases the earlier one. New headers, such as a new token, are
- * used from the next request on. Others see a new name at once.
+ * A change of room, address or `idleAfter` creates a new lock and releases the earlier one. New headers, such as a new
+ * token, are used from the next request on. Others see a new name at once. What the options do not say, a
+ * `<HoldfastProvider>` says. Throws `invalid-argument` for options that it does not know.
  *
  * @example
  * const { state, lock } = useDocumentLock('minutes-42', { name: 'Mika' })
  * return <textarea readOnly={!state.held} onFocus={() => lock?.acquire()} />
  */
-export function useDocumentLock(
-  roomId: string,
-  options: Pick<DocumentLockOptions, 'url' | 'name' | 'headers' | 'idleAfter'> = {},
-): UseDocumentLock {
+export function useDocumentLock(roomId: string, options: UseDocumentLockOptions = {}): UseDocumentLock {
   expectOptions(options, { url: 1, name: 1, headers: 1, idleAfter: 1 })
-  const { url, name, headers, idleAfter } = options
+  const lock = useRoomLock(roomId, options)
+  return { state: useLockState(lock), lock }
+}
+
+/** `null`: no document, so no lock. */
+export function useRoomLock(
+  roomId: string | null,
+  options: UseDocumentLockOptions = {},
+): DocumentLock | null {
+  const { url, name, headers } = useServer(options)
+  const { idleAfter } = options
   const [opened, setOpened] = useState<{ readonly key: string; readonly lock: DocumentLock } | null>(null)
   const latestHeaders = useRef(headers)
   useEffect(() => {
@@ -40,11 +52,12 @@ export function useDocumentLock(
   const key = JSON.stringify([roomId, address])
   const lock = opened?.key === key ? opened.lock : null
   useEffect(() => {
+    if (roomId === null) return
     const currentHeaders = () => {
       const { current = {} } = latestHeaders
       return typeof current === 'function' ? current() : current
     }
-    const created = createDocumentLock({ roomId, url: address, headers: currentHeaders, idleAfter })
+    const created = createDocumentLock(roomId, { url: address, headers: currentHeaders, idleAfter })
     setOpened({ key, lock: created })
     return () => {
       setOpened(null)
@@ -55,11 +68,15 @@ export function useDocumentLock(
     // Another hook for the same room may have a name.
     if (name !== undefined) lock?.rename(name)
   }, [lock, name])
+  return lock
+}
+
+/** The state of a lock. The component renders again when it changes. */
+export function useLockState(lock: DocumentLock | null): DocumentLockState {
   const subscribe = useCallback((listener: () => void) => lock?.subscribe(listener) ?? (() => {}), [lock])
-  const state = useSyncExternalStore(
+  return useSyncExternalStore(
     subscribe,
     () => lock?.state ?? INITIAL_STATE,
     () => INITIAL_STATE,
   )
-  return { state, lock }
 }

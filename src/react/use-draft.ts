@@ -8,30 +8,39 @@ import {
   type DraftState,
   textCodec,
 } from '../client/index.ts'
+import { useRoomLock } from './use-document-lock.ts'
 
 export interface UseDraft<T> {
   /** What to show. The component renders again when it changes. */
   readonly state: DraftState<T>
   /** For `edit`, `takeMine` and the other calls; `null` without a lock, and until the component is mounted. */
   readonly draft: Draft<T> | null
+  /** The lock that was given, or that of the room; `null` until the component is mounted. */
+  readonly lock: DocumentLock | null
 }
 
 /**
  * What the user types in a document: loaded, saved by itself, kept while it is not saved, merged with what others have
  * saved. It saves before the lock is released. Another lock has another draft. Of the options, those of the first
- * render count.
+ * render count. With the name of a room, it opens the lock by itself, on the server of the `<HoldfastProvider>`.
+ * Throws `invalid-argument` for options that it does not know.
  *
  * @example
- * const { lock } = useDocumentLock('minutes-42')
- * const { state, draft } = useDraft(lock)
+ * const { state, draft, lock } = useDraft('minutes-42')
  * return <textarea readOnly={!state.isWritable} value={state.content} onChange={(e) => draft?.edit(e.target.value)} />
  */
-export function useDraft(lock: DocumentLock | null, options?: DraftOptions<string>): UseDraft<string>
+export function useDraft(lock: DocumentLock | string | null, options?: DraftOptions<string>): UseDraft<string>
 export function useDraft<T>(
-  lock: DocumentLock | null,
+  lock: DocumentLock | string | null,
   options: DraftOptions<T> & { readonly codec: DraftCodec<T> },
 ): UseDraft<T>
-export function useDraft<T>(lock: DocumentLock | null, options: DraftOptions<T> = {}): UseDraft<T> {
+export function useDraft<T>(
+  lockOrRoom: DocumentLock | string | null,
+  options: DraftOptions<T> = {},
+): UseDraft<T> {
+  const isRoom = typeof lockOrRoom === 'string'
+  const own = useRoomLock(isRoom ? lockOrRoom : null)
+  const lock = isRoom ? own : lockOrRoom
   const { codec = textCodec as unknown as DraftCodec<T> } = options
   const { current: first } = useRef({ ...options, codec })
   const [opened, setOpened] = useState<Opened<T> | null>(null)
@@ -55,7 +64,7 @@ export function useDraft<T>(lock: DocumentLock | null, options: DraftOptions<T> 
     () => draft?.state ?? none,
     () => none,
   )
-  return { state, draft }
+  return { state, draft, lock }
 }
 
 interface Opened<T> {

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useReducer, useRef } from 'react'
-import { expectOptions } from '../base/arguments.ts'
+import { expectOptions, hasMethods } from '../base/arguments.ts'
 import type { LeaseError } from '../base/errors.ts'
 import type {
   AcquireProjectLockOptions,
@@ -15,6 +15,7 @@ import {
   reduceLockEvent,
   statusOf,
 } from './project-lock-status.ts'
+import { sharedLocks } from './shared-locks.ts'
 
 export interface UseProjectLock extends ProjectLockStatus {
   /** Resolves with `null` if the lock cannot be acquired: `error` says why. */
@@ -23,19 +24,40 @@ export interface UseProjectLock extends ProjectLockStatus {
   release(): Promise<void>
 }
 
+export interface UseProjectLockOptions {
+  /** Default `autosave`. */
+  readonly scope?: LockScope | undefined
+}
+
+/** The project by its name, in place of the result of `createProjectLocks`. */
+export interface NamedProject extends UseProjectLockOptions {
+  /** As for `createProjectLocks`. `useAutoSave` with the same namespace uses the same locks. */
+  readonly namespace: string
+}
+
+type HookLocks = Pick<ProjectLocks, 'acquireProjectLock' | 'releaseProjectLock' | 'subscribeLockEvents'>
+
 /**
- * The status of the project lock in this tab, whichever part of the page requests it.
+ * The status of the project lock in this tab, whichever part of the page requests it. Throws `invalid-argument` for
+ * options that it does not know.
  *
  * @example
- * const { status, acquire, release } = useProjectLock(locks)
+ * const { status, acquire, release } = useProjectLock({ namespace: 'storyboard' })
  * return <button onClick={status === 'held' ? release : () => acquire()}>{status}</button>
  */
+export function useProjectLock(project: NamedProject): UseProjectLock
+export function useProjectLock(locks: HookLocks, options?: UseProjectLockOptions): UseProjectLock
 export function useProjectLock(
-  locks: Pick<ProjectLocks, 'acquireProjectLock' | 'releaseProjectLock' | 'subscribeLockEvents'>,
-  options: { readonly scope?: LockScope } = {},
+  project: NamedProject | HookLocks,
+  lockOptions: UseProjectLockOptions = {},
 ): UseProjectLock {
-  expectOptions(options, { scope: 1 })
-  const { scope = 'autosave' } = options
+  const named = hasMethods(project, 'acquireProjectLock') ? undefined : (project as NamedProject)
+  if (named) expectOptions(named, { namespace: 1, scope: 1 })
+  expectOptions(lockOptions, { scope: 1 })
+  const { scope = 'autosave' } = named ?? lockOptions
+  const namespace = named?.namespace
+  const given = named ? undefined : (project as HookLocks)
+  const locks = useMemo(() => given ?? sharedLocks(namespace as string), [given, namespace])
   /** Identifies the lock. What an earlier render got from the hook must not act on a later lock. */
   const key = useMemo(() => ({ locks, scope }), [locks, scope])
   const [known, dispatch] = useReducer(reduce, { key, state: INITIAL_LOCK_STATE })

@@ -1,45 +1,68 @@
-import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import {
   type DocumentLock,
+  type DraftCodec,
+  type FollowContentOptions,
   type FollowedContent,
   followContent,
   NOT_LOADED,
   type SavedContent,
 } from '../client/index.ts'
+import { useRoomLock } from './use-document-lock.ts'
 
 /**
  * What was last saved of a document: loaded after every grant, and whenever another tab has saved. Let the user write
- * when `isLoaded` is true and the lock is held.
+ * when `isLoaded` is true and the lock is held. With the name of a room, it opens the lock by itself, on the server of
+ * the `<HoldfastProvider>`. Of the options, those of the first render count. Throws `invalid-argument` for options that
+ * it does not know.
  *
  * @example
- * const { state, lock } = useDocumentLock('minutes-42')
- * const { content, isLoaded } = useSavedContent(lock)
+ * const { content, isLoaded } = useSavedContent<Minutes>('minutes-42')
  */
-export function useSavedContent(lock: DocumentLock | null): SavedContent {
-  const [opened, setOpened] = useState<Opened | null>(null)
+export function useSavedContent<T = unknown>(lock: DocumentLock | string | null): SavedContent<T | null>
+export function useSavedContent<T>(
+  lock: DocumentLock | string | null,
+  options: FollowContentOptions<T> & { readonly codec: Pick<DraftCodec<T>, 'decode'> },
+): SavedContent<T>
+export function useSavedContent<T>(
+  lock: DocumentLock | string | null,
+  options?: FollowContentOptions<T>,
+): SavedContent<T | null>
+export function useSavedContent<T>(
+  lockOrRoom: DocumentLock | string | null,
+  options: FollowContentOptions<T> = {},
+): SavedContent<T | null> {
+  const isRoom = typeof lockOrRoom === 'string'
+  const own = useRoomLock(isRoom ? lockOrRoom : null)
+  const lock = isRoom ? own : lockOrRoom
+  const { current: first } = useRef(options)
+  const empty = useRef<SavedContent<T | null> | null>(null)
+  empty.current ??= first.codec ? { ...NOT_LOADED, content: first.codec.decode(null) } : NOT_LOADED
+  const none = empty.current
+  const [opened, setOpened] = useState<Opened<T> | null>(null)
   // The first render after a change still has the content of the former lock.
   const followed = opened && opened.lock === lock ? opened.followed : undefined
   useEffect(() => {
     if (!lock) return
-    const followed = followContent(lock)
+    const followed = followContent(lock, first)
     setOpened({ lock, followed })
     return () => {
       setOpened(null)
       void followed.close()
     }
-  }, [lock])
+  }, [lock, first])
   const subscribe = useCallback(
     (listener: () => void) => followed?.subscribe(listener) ?? (() => {}),
     [followed],
   )
   return useSyncExternalStore(
     subscribe,
-    () => followed?.state ?? NOT_LOADED,
-    () => NOT_LOADED,
+    () => followed?.state ?? none,
+    () => none,
   )
 }
 
-interface Opened {
+interface Opened<T> {
   readonly lock: DocumentLock
-  readonly followed: FollowedContent
+  readonly followed: FollowedContent<T | null>
 }

@@ -1,6 +1,7 @@
 import {
   type AutoSave,
   type AutoSaveEvent,
+  type AutoSaveLocks,
   type AutoSaveOptions,
   createAutoSave,
   type Journal,
@@ -26,7 +27,10 @@ export interface Editor {
   recover(): Promise<string | null>
 }
 
-export type EditorOptions = Partial<AutoSaveOptions<Story>> & { readonly tab?: Tab }
+export type EditorOptions = Partial<Omit<AutoSaveOptions<Story>, 'namespace' | 'locks'>> & {
+  readonly tab?: Tab
+  readonly locks?: AutoSaveLocks
+}
 
 /** An origin with a disk and a journal, and as many tabs with an editor as a test opens. */
 export function editorBed(disk = new FakeDisk()) {
@@ -71,7 +75,7 @@ export function editorBed(disk = new FakeDisk()) {
   /** Edits and lets the save happen. */
   async function save(editor: Editor, title: string): Promise<void> {
     editor.edit(title)
-    await bed.finished(editor.autosave.flushNow())
+    await bed.finished(editor.autosave.flush())
   }
 
   /** The title in the current save. */

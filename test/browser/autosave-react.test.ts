@@ -246,7 +246,7 @@ describe('the indicator', () => {
       }>
       const shown = await run('indicate', state)
       expect(shown).toMatchObject({ tone, detail: true, icon: true })
-      expect(shown.calls).toEqual({ flushNow: retry ? 1 : 0, takeOver: takeOver ? 1 : 0 })
+      expect(shown.calls).toEqual({ flush: retry ? 1 : 0, takeover: takeOver ? 1 : 0 })
       expect(shown.label).toMatch(words)
       expect({ status: shown.status, alert: shown.alert }).toEqual({
         status: speaks === 'status' ? shown.label : '',

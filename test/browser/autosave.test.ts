@@ -225,7 +225,7 @@ describe('AutoSave in Chromium', () => {
   )
 
   it('loses its Web Lock to a tab that waits when it is frozen, and is told when it thaws', async () => {
-    const query = '?takeOverAfter=5000'
+    const query = '?takeoverAfter=5000'
     const [a, b] = [await openTab({ query }), await openTab({ query })]
     await a.run('open', { debounce: HANG_MS, idle: HANG_MS })
     await a.run('edit', 'by a')

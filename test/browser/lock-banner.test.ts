@@ -8,7 +8,10 @@ import { servePage } from './served-page.ts'
 
 const TOKEN = 'the-token-of-a-page'
 
-describe('the banner of a document, in strict mode and from another origin', () => {
+describe.each([
+  ['that a provider names', true],
+  ['that the hook names, though a provider names another one', false],
+])('the banner of a document, in strict mode, from another origin %s', (_, isProvided) => {
   const site = servePage('lock-banner.tsx')
   const store = memoryStore()
   let page: Page
@@ -35,7 +38,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>
     runScenario<Scenarios, N>(page, name, ...args)
   const show = (room: string, name: string, token?: string) =>
-    run('show', { url: server.url, room, name, ...(token !== undefined && { token }) })
+    run('show', { url: server.url, room, name, isProvided, ...(token !== undefined && { token }) })
   const sockets = () => server.locks.channels.sockets
 
   it('sends its headers, and keeps the lock while they change, also if the sender is unknown for a while', async () => {
@@ -87,7 +90,7 @@ describe('the banner of a document, in strict mode and from another origin', () 
     await page.context().route(`${server.url}/**`, (route) => setTimeout(() => route.continue(), 300))
     const cookies: Promise<string | null>[] = []
     page.context().on('response', (response) => cookies.push(response.headerValue('set-cookie')))
-    const shown = { url: server.url, room: 'both', name: 'Mika' }
+    const shown = { url: server.url, room: 'both', name: 'Mika', isProvided }
     await Promise.all(pages.map((at) => runScenario<Scenarios, 'show'>(at, 'show', shown)))
     await pages[0]?.getByRole('button', { name: 'Write' }).click()
     await pages[0]?.getByText('You are editing').waitFor()

@@ -22,13 +22,13 @@ describe('the web stores in Chromium', () => {
     await site?.[Symbol.asyncDispose]()
   })
 
-  async function openTab(...[kind, ttl, takeOverAfter]: Partial<Parameters<Scenarios['open']>>) {
+  async function openTab(...[kind, ttl, takeoverAfter]: Partial<Parameters<Scenarios['open']>>) {
     const page = await browser.newPage()
     await page.goto(site.url)
     await page.waitForFunction('globalThis.scenarios')
     const run = <N extends keyof Scenarios & string>(name: N, ...args: Parameters<Scenarios[N]>) =>
       runScenario<Scenarios, N>(page, name, ...args)
-    if (kind) await run('open', kind, ttl, takeOverAfter)
+    if (kind) await run('open', kind, ttl, takeoverAfter)
     return { page, run }
   }
 

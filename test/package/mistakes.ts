@@ -76,9 +76,9 @@ export const MISTAKES: Readonly<Record<string, readonly string[]>> = {
     "createServer({ store, settings: { ttl: '2h' } })",
     "createServer({ store, settings: { orgins: ['https://app.example.com'] } })",
     'createServer({ store, settings: { port: 4321 } }) // another program listens there',
-    'createDocumentLock({})',
-    "createDocumentLock({ roomId: 'minutes-42', url: 'localhost:4321' })",
-    "createDocumentLock({ roomId: 'minutes-42', url: 'http://localhost', wait: '5s' })",
+    'createDocumentLock()',
+    "createDocumentLock('minutes-42', { url: 'localhost:4321' })",
+    "createDocumentLock('minutes-42', { url: 'http://localhost', wait: '5s' })",
   ],
   'Project lock, AutoSave, sync, telemetry': [
     "createProjectLocks({ namspace: 'app' })",

@@ -27,7 +27,8 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'client/http-store': ["httpStore('http://localhost', _)"],
   'client/index': [
     "createDocumentLock({ ..._, roomId: 'a', url: 'http://localhost' })",
-    "createDraft(createDocumentLock({ roomId: 'a', url: 'http://localhost' }), _)",
+    "createDocumentLock('a', { ..._, url: 'http://localhost' })",
+    "createDraft(createDocumentLock('a', { url: 'http://localhost' }), _)",
   ],
   'locks/index': ['createLockManager(store, _)'],
   'guard/index': [
@@ -60,9 +61,9 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   ],
   'project/index': [
     'createProjectLocks(_)',
-    'createProjectLocks().acquireProjectLock(_)',
-    'createProjectLocks().acquireProjectLock({ retry: _ })',
-    'createProjectLocks().withProjectLock(work, _)',
+    "createProjectLocks({ namespace: 'a' }).acquireProjectLock(_)",
+    "createProjectLocks({ namespace: 'a' }).acquireProjectLock({ retry: _ })",
+    "createProjectLocks({ namespace: 'a' }).withProjectLock(work, _)",
   ],
   'autosave/index': ['createAutoSave({ ..._, read: work })'],
   'sync/index': [

@@ -1,5 +1,9 @@
 import { vi } from 'vitest'
-import { createDocumentLock, type DocumentLock, type DocumentLockOptions } from '../../src/client/index.ts'
+import {
+  createDocumentLock,
+  type DocumentLock,
+  type DocumentLockRoomOptions,
+} from '../../src/client/index.ts'
 import { eventually } from '../eventually.ts'
 import { ADMIN_TOKEN, type ServiceBed } from './service-bed.ts'
 
@@ -17,7 +21,7 @@ export interface Network {
   onResponse: (request: string) => void | Promise<void>
 }
 
-export function open(bed: ServiceBed, options: Partial<DocumentLockOptions> = {}): DocumentLock {
+export function open(bed: ServiceBed, options: Partial<DocumentLockRoomOptions> = {}): DocumentLock {
   return createDocumentLock({
     url: 'http://holdfast.test',
     roomId: 'room-1',

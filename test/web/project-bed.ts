@@ -21,19 +21,20 @@ export function projectBed({ exclusive = true } = {}) {
   const manager = new FakeLockManager()
 
   /**
-   * `locks: null`: a browser without Web Locks. Tabs are not taken over unless `takeOverAfter` says when: the clock of a
+   * `locks: null`: a browser without Web Locks. Tabs are not taken over unless `takeoverAfter` says when: the clock of a
    * test does not wait for the messages of a real channel.
    */
   function openTab(
-    options: { locks?: WebLocks | null; directory?: WebDirectory; takeOverAfter?: number } = {},
+    options: { locks?: WebLocks | null; directory?: WebDirectory; takeoverAfter?: number } = {},
   ): Tab {
     const own = manager.tab()
     const page = new EventTarget()
     const locks = createProjectLocks({
+      namespace: 'imgponic',
       clock,
       page,
       directory: options.directory ?? files.root,
-      takeOverAfter: options.takeOverAfter ?? false,
+      takeoverAfter: options.takeoverAfter ?? false,
       locks: options.locks === undefined ? own : options.locks,
     })
     const events: ProjectLockEvent[] = []

@@ -1,17 +1,17 @@
-import type { AutoSave, AutoSaveSnapshot } from '../../../src/autosave/index.ts'
+import type { AutoSave, AutoSaveState } from '../../../src/autosave/index.ts'
 import type { Story } from './story.ts'
 import type { Texts } from './texts.ts'
 
 export interface ReadOnlyBarProps {
-  readonly snapshot: AutoSaveSnapshot
+  readonly state: AutoSaveState
   readonly autosave: AutoSave<Story> | null
   readonly words: Texts
   readonly onRestore: (story: Story) => void
 }
 
 /** Says why the story cannot be edited here, and what to do. While it can be edited, the bar stays as an empty line. */
-export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBarProps) {
-  const { readOnly, backend, unsaved } = snapshot
+export function ReadOnlyBar({ state, autosave, words, onRestore }: ReadOnlyBarProps) {
+  const { readOnly, backend, unsaved } = state
   const reason = readOnly ? words[readOnly] : backend ? '' : words.asking
   // A conflict says it itself.
   const isKept = readOnly !== null && readOnly !== 'conflict' && unsaved
@@ -27,7 +27,7 @@ export function ReadOnlyBar({ snapshot, autosave, words, onRestore }: ReadOnlyBa
           <button type="button" onClick={() => void takeTheirs()}>
             {words.takeTheirs}
           </button>
-          <button type="button" onClick={() => void autosave?.flushNow({ overwrite: true })}>
+          <button type="button" onClick={() => void autosave?.flush({ overwrite: true })}>
             {words.keepMine}
           </button>
         </>

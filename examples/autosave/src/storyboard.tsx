@@ -14,12 +14,12 @@ export function Storyboard() {
   const [language, setLanguage] = useState<Language>(preferredLanguage)
   const [showsHistory, setShowsHistory] = useState(false)
   const restore = (restored: Story) => dispatch({ type: 'restore', story: restored })
-  const { snapshot, autosave } = useAutoSave(story, { locks, eager: true, onRestore: restore })
+  const { state, autosave } = useAutoSave(story, { locks, eager: true, onRestore: restore })
   /** Gets the focus, so that the next keys go to its text and not to the button. */
   const added = useRef('')
   const addButton = useRef<HTMLButtonElement>(null)
   const words = texts[language]
-  const isReadOnly = snapshot.backend === null || snapshot.readOnly !== null
+  const isReadOnly = state.backend === null || state.readOnly !== null
 
   const add = () => {
     added.current = crypto.randomUUID()
@@ -47,7 +47,7 @@ export function Storyboard() {
           {words.language}
         </button>
       </header>
-      <ReadOnlyBar snapshot={snapshot} autosave={autosave} words={words} onRestore={restore} />
+      <ReadOnlyBar state={state} autosave={autosave} words={words} onRestore={restore} />
       <main data-read-only={isReadOnly}>
         <input
           className="title"

@@ -751,7 +751,7 @@ describe('a draft', () => {
       request: {
         id: 'r',
         name: 'Ken',
-        kind: 'take-over',
+        kind: 'takeover',
         until: 0,
         isOwn: false,
         passes: [],

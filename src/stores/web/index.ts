@@ -22,10 +22,10 @@ export type { DirectoryStoreOptions, WebLockStoreOptions, WebStoreOptions } from
  * const leases = createLeases(webStore())
  */
 export function webStore(options: WebStoreOptions = {}): LeaseStore {
-  expectOptions(options, { directory: 1, prefix: 1, locks: 1, clock: 1, takeOverAfter: 1 })
+  expectOptions(options, { directory: 1, prefix: 1, locks: 1, clock: 1, takeoverAfter: 1 })
   const { locks = webLocks(), directory = privateDirectory, ...rest } = options
   if (locks) return webLockStore({ ...rest, locks })
-  const { prefix: _, takeOverAfter: __, ...ofDirectory } = rest
+  const { prefix: _, takeoverAfter: __, ...ofDirectory } = rest
   return directoryStore(directory, ofDirectory)
 }
 

@@ -24,7 +24,7 @@ export interface WebLockStoreOptions {
    * A tab that holds a lease and does not answer for this long is frozen: a waiting tab takes its lease. At least 5 s.
    * `false`: the lease ends only with its tab, as a Web Lock does. Default 30 s.
    */
-  readonly takeOverAfter?: Duration | false
+  readonly takeoverAfter?: Duration | false | undefined
 }
 
 export interface WebStoreOptions extends WebLockStoreOptions {
@@ -32,7 +32,7 @@ export interface WebStoreOptions extends WebLockStoreOptions {
   readonly directory?: DirectorySource
 }
 
-const DEFAULTS = { prefix: 'holdfast:', takeOverAfter: TAKE_OVER_MS, file: 'holdfast.json' }
+const DEFAULTS = { prefix: 'holdfast:', takeoverAfter: TAKE_OVER_MS, file: 'holdfast.json' }
 
 export interface CheckedLockOptions {
   readonly prefix: string
@@ -42,9 +42,9 @@ export interface CheckedLockOptions {
 }
 
 export function checkLockOptions(options: WebLockStoreOptions): CheckedLockOptions {
-  expectOptions(options, { prefix: 1, locks: 1, clock: 1, takeOverAfter: 1 })
+  expectOptions(options, { prefix: 1, locks: 1, clock: 1, takeoverAfter: 1 })
   const { prefix = DEFAULTS.prefix, locks = navigator.locks, clock = systemClock } = options
-  const takeOverMs = checkTakeOver('takeOverAfter', options.takeOverAfter ?? DEFAULTS.takeOverAfter)
+  const takeOverMs = checkTakeOver('takeoverAfter', options.takeoverAfter ?? DEFAULTS.takeoverAfter)
   expectText('prefix', prefix)
   expectMethods('locks', locks, 'Web Locks, which need HTTPS or localhost', 'request', 'query')
   expectClock('clock', clock)

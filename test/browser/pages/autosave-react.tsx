@@ -5,8 +5,8 @@ import { createRoot, type Root } from 'react-dom/client'
 import {
   type AutoSave,
   AutoSaveError,
-  type AutoSaveSnapshot,
-  INITIAL_SNAPSHOT,
+  type AutoSaveState,
+  INITIAL_STATE,
 } from '../../../src/autosave/index.ts'
 import { createProjectLocks } from '../../../src/project/index.ts'
 import {
@@ -36,7 +36,7 @@ function Editor() {
   const [lang, changeLang] = useState<'en' | 'ja'>('en')
   setText = changeText
   setLang = changeLang
-  const { snapshot, autosave } = useAutoSave(text, {
+  const { state, autosave } = useAutoSave(text, {
     locks,
     debounce: 20,
     eager,
@@ -51,7 +51,7 @@ function Editor() {
   })
   const { status } = useProjectLock(locks)
   return (
-    <main data-phase={snapshot.phase} data-lock={status}>
+    <main data-phase={state.phase} data-lock={status}>
       <output>{text}</output>
       <AutoSaveIndicator autosave={autosave} lang={lang} />
     </main>
@@ -80,19 +80,19 @@ function mount(tree: React.ReactNode): HTMLElement {
   return host
 }
 
-/** An AutoSave that stays in one state and counts the calls of `flushNow`. */
-function frozen(part: Partial<AutoSaveSnapshot>) {
-  const snapshot = { ...INITIAL_SNAPSHOT, ...part }
-  const calls = { flushNow: 0, takeOver: 0 }
+/** An AutoSave that stays in one state and counts the calls of `flush`. */
+function frozen(part: Partial<AutoSaveState>) {
+  const snapshot = { ...INITIAL_STATE, ...part }
+  const calls = { flush: 0, takeover: 0 }
   const autosave = {
     state: snapshot,
     subscribe: () => () => {},
-    flushNow: async () => {
-      calls.flushNow++
+    flush: async () => {
+      calls.flush++
       return snapshot
     },
-    takeOver: async () => {
-      calls.takeOver++
+    takeover: async () => {
+      calls.takeover++
       return snapshot
     },
   } as unknown as AutoSave<unknown>
@@ -167,7 +167,7 @@ export const scenarios = {
 
   /** The outer size of the indicator, and the height of its parts, in states with and without a button. */
   async sizes() {
-    const states: Partial<AutoSaveSnapshot>[] = [
+    const states: Partial<AutoSaveState>[] = [
       { savedAt: Date.now() },
       { savedAt: 0, backend: 'fallback' },
       { phase: 'writing' },
@@ -187,7 +187,7 @@ export const scenarios = {
   },
   /** The colours of every tone, as red, green and blue. */
   async colours() {
-    const states: Partial<AutoSaveSnapshot>[] = [
+    const states: Partial<AutoSaveState>[] = [
       { savedAt: 0 },
       { savedAt: 0, backend: 'fallback' },
       { phase: 'writing' },
@@ -207,7 +207,7 @@ export const scenarios = {
   },
   /** What the indicator shows and announces in one state. */
   async indicate(
-    part: Partial<Omit<AutoSaveSnapshot, 'error'>> & { code?: AutoSaveError['code'] },
+    part: Partial<Omit<AutoSaveState, 'error'>> & { code?: AutoSaveError['code'] },
     lang: 'en' | 'ja' = 'en',
   ) {
     const { code, ...rest } = part

@@ -15,11 +15,11 @@ export const scenarios = {
     }
     const writer = open()
     writer.autoSave.changed()
-    await writer.autoSave.flushNow()
+    await writer.autoSave.flush()
     const others = Array.from({ length: rivals }, open)
     for (const { autoSave } of others) {
       autoSave.changed()
-      await autoSave.flushNow().catch(() => {})
+      await autoSave.flush().catch(() => {})
     }
     const phases = others.map(({ autoSave }) => autoSave.state.phase)
     for (const { autoSave, locks } of [...others, writer]) {

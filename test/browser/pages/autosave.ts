@@ -8,14 +8,14 @@ interface Story {
   readonly filler: string
 }
 
-const takeOverAfter = Number(new URLSearchParams(location.search).get('takeOverAfter') ?? 30_000)
-const locks = createProjectLocks({ namespace: 'test', takeOverAfter })
+const takeoverAfter = Number(new URLSearchParams(location.search).get('takeoverAfter') ?? 30_000)
+const locks = createProjectLocks({ namespace: 'test', takeoverAfter })
 let story: Story = { title: '', filler: '' }
 let autosave: AutoSave<Story>
 let endStall = () => {}
 
 export const scenarios = {
-  async open(options: Omit<AutoSaveOptions<Story>, 'read' | 'locks'> = {}) {
+  async open(options: Omit<AutoSaveOptions<Story>, 'read' | 'locks' | 'namespace'> = {}) {
     autosave = createAutoSave<Story>({ read: () => story, locks, debounce: 50, ...options })
     return scenarios.recover()
   },
@@ -30,7 +30,7 @@ export const scenarios = {
     autosave.changed()
   },
   async flush() {
-    const { error, ...rest } = await autosave.flushNow()
+    const { error, ...rest } = await autosave.flush()
     return { ...rest, code: error?.code ?? null }
   },
   async state() {
@@ -38,7 +38,7 @@ export const scenarios = {
     return { ...rest, code: error?.code ?? null }
   },
   async takeOver() {
-    const { error, ...rest } = await autosave.takeOver()
+    const { error, ...rest } = await autosave.takeover()
     return { ...rest, code: error?.code ?? null }
   },
   history: async () => (await autosave.history()).length,
@@ -65,7 +65,7 @@ export const scenarios = {
   async saveRepeatedly(fillerLength: number) {
     for (let n = 1; ; n++) {
       await scenarios.edit(`${n}`, fillerLength)
-      const { unsaved } = await autosave.flushNow()
+      const { unsaved } = await autosave.flush()
       if (!unsaved) localStorage.setItem('acknowledged', `${n}`)
     }
   },

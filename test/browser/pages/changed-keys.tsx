@@ -46,15 +46,15 @@ function Lock({ project }: { readonly project: string }) {
 }
 
 function Project({ project, text }: { readonly project: string; readonly text: string }) {
-  const { autosave, snapshot } = useAutoSave(text, {
+  const { autosave, state } = useAutoSave(text, {
     locks: locksOf(project),
     // Only closing saves.
     debounce: 3_600_000,
     directory: async () =>
       (await navigator.storage.getDirectory()).getDirectoryHandle(project, { create: true }),
   })
-  renders.push({ key: project, got: [autosave !== null, snapshot.unsaved] })
-  return <output>{`${project} ${snapshot.unsaved}`}</output>
+  renders.push({ key: project, got: [autosave !== null, state.unsaved] })
+  return <output>{`${project} ${state.unsaved}`}</output>
 }
 
 function show(tree: React.ReactNode): void {

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import {
   type DocumentHolder,
+  type DocumentLock,
   type DocumentLockState,
   type Draft,
   type DraftState,
@@ -36,9 +37,11 @@ const CONFLICT = { ...UNSAVED, status: 'conflict', isOutdated: true, theirs: THE
 const TOO_LONG = new LeaseError('too-large', 'too large', { cause: { status: 413, limit: 1_048_576 } })
 const FORBIDDEN = new LeaseError('store-failed', 'forbidden', { cause: { status: 403 } })
 const AOI = { sessionId: 's3', clientId: 'c3', name: 'Aoi' }
-const request = (kind: 'request' | 'take-over') =>
+const request = (kind: 'request' | 'takeover') =>
   ({ id: 'r', name: 'Ken', kind, until: LATER, isOwn: false, passes: [], postponedUntil: null }) as const
 const OWN_TAB: DocumentHolder = { ...HOLDER, clientId: 'c9', isMe: false }
+/** It never changes. */
+const LOCK = { subscribe: () => () => {}, beforeRelease: () => () => {} } as unknown as DocumentLock
 
 type State = readonly [Partial<DocumentLockState>, Partial<DraftState<string>>?]
 
@@ -69,7 +72,7 @@ const STATES: Readonly<Record<string, State>> = {
   'held, idle': [{ ...HELD, waiting: 1, waiters: [KEN], idle: { until: LATER, isOver: false } }],
   'read-only, was idle': [{ ...READ_ONLY, idle: { until: 0, isOver: true } }],
   'read-only, postponed': [{ ...READ_ONLY, demand: 'postponed', postponedUntil: LATER }],
-  'held, taken over': [{ ...HELD, request: request('take-over') }],
+  'held, taken over': [{ ...HELD, request: request('takeover') }],
   troubled: [
     { ...HELD, phase: 'troubled', connected: false, error: NO_ANSWER },
     { ...UNSAVED, status: 'dirty', error: NO_ANSWER },
@@ -173,7 +176,7 @@ function Shown({ name, lock, draft: change, lang }: ShownProps) {
       <h2 style={{ fontSize: 13, margin: '20px 0 4px' }}>{name}</h2>
       <div className="holdfast hf-document">
         {/* A page has one of them. */}
-        <LockBanner state={lockState} lock={null} draft={state} lang={lang} texts={{ label: name }} />
+        <LockBanner lock={{ ...LOCK, state: lockState }} draft={state} lang={lang} texts={{ label: name }} />
         <DraftNotice state={state} draft={{} as Draft<string>} isHeld={lockState.held} lang={lang} />
         <DraftStatusText state={state} lang={lang} />
       </div>

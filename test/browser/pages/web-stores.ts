@@ -23,9 +23,9 @@ const woken = new Set<string>()
 
 export const scenarios = {
   /** Opens the store of the following scenarios. All tabs share it. */
-  async open(kind: 'locks' | 'directory' | 'default', ttl = HANG_MS, takeOverAfter = 30_000) {
+  async open(kind: 'locks' | 'directory' | 'default', ttl = HANG_MS, takeoverAfter = 30_000) {
     const stores = {
-      locks: () => webLockStore({ prefix: 'shared:', takeOverAfter }),
+      locks: () => webLockStore({ prefix: 'shared:', takeoverAfter }),
       // Any directory handle works: one that the user picked, or, as here, one in the private directory.
       directory: () =>
         directoryStore(async () => (await opfs()).getDirectoryHandle('picked', { create: true })),

@@ -24,15 +24,24 @@ export const NAME_CHECKS: readonly TableCheck[] = [
     'state',
     'url',
     'roomId',
+    // Earlier names.
+    'takeOver',
+    'requestHandOver',
   ]),
-  // `snapshot` and `dispose` are other names of `state` and `close`.
-  calls('docs/autosave.md#Calls', 'src/autosave/types.ts#AutoSave', ['state', 'snapshot', 'dispose']),
+  calls('docs/autosave.md#Calls', 'src/autosave/types.ts#AutoSave', [
+    'state',
+    // Earlier names.
+    'snapshot',
+    'flushNow',
+    'takeOver',
+    'dispose',
+  ]),
   calls('docs/sync.md#Operations', 'src/sync/sync.ts#Sync', ['isBootstrapped']),
   calls('docs/guide.md#Under load', 'src/core/store.ts#StoreLoad'),
   calls('docs/project-lock.md#The project lock', 'src/project/types.ts#ProjectLockLease'),
   calls('docs/testing.md#Your code', 'src/testing/chaos-store.ts#Faults'),
   calls('docs/client.md#With React 2', 'src/react/document-lock.tsx#CommonProps', ['roomId', 'children'], 3),
-  calls('docs/client.md#With React 3', 'src/react/lock-banner.tsx#LockBannerProps', [], 3),
+  calls('docs/client.md#With React 3', 'src/react/lock-banner.tsx#LockBannerProps', ['onHandOver'], 3),
   names('docs/locks.md#What it does', 'the call or option', () => [
     ...membersOf('src/locks/types.ts', 'LockOptions').map(({ name }) => name),
     ...new Set(membersOf('src/locks/types.ts', 'LockManager').map(({ name }) => name)),

@@ -21,6 +21,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/cli.md#What it guarantees 2': BEHAVIOUR,
   'docs/cli.md#watch': 'the keys of a screen, which `src/cli/watch-view.test.ts` presses',
   'docs/cli.md#serve': BEHAVIOUR,
+  'docs/client.md#The calls 2': BEHAVIOUR,
   'docs/client.md#What is saved': BEHAVIOUR,
   'docs/client.md#With React': 'the two fields that a hook returns',
   'docs/coming-from-extension-storage.md#Coming from WXT storage, Plasmo storage, webext-storage':

@@ -65,7 +65,7 @@ export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly 
             lang={lang}
             texts={words.banner}
             attention={ATTENTION}
-            onHandOver={() => draft?.flush()}
+            onHandoff={() => draft?.flush()}
           />
           <DraftNotice
             state={draftState}

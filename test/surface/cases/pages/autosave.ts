@@ -4,9 +4,9 @@ import {
   AutoSaveError,
   type AutoSaveEvent,
   canRetry,
-  canTakeOver,
+  canTakeover,
   createAutoSave,
-  INITIAL_SNAPSHOT,
+  INITIAL_STATE,
   localStorageJournal,
 } from 'holdfast/autosave'
 import { createProjectLocks } from 'holdfast/project'
@@ -25,16 +25,16 @@ export async function autosaveCase(): Promise<void> {
 
 async function savesAndRestores(): Promise<void> {
   let story = { title: '' }
-  await using locks = createProjectLocks({ namespace: `${unique}:story` })
-  await using autosave = createAutoSave({ read: () => story, locks })
-  assert.deepEqual(autosave.snapshot(), INITIAL_SNAPSHOT)
+  await using autosave = createAutoSave({ read: () => story, namespace: `${unique}:story` })
+  assert.deepEqual([autosave.state, autosave.snapshot()], [INITIAL_STATE, INITIAL_STATE])
   assert.equal((await autosave.restore()).length, 0)
   story = { title: 'The crossing' }
   autosave.changed()
   await until(autosave, () => autosave.state.savedAt !== null && !autosave.state.unsaved)
   story = { title: 'The crossing, second act' }
   autosave.changed()
-  assert.equal((await autosave.flushNow()).unsaved, false)
+  assert.equal((await autosave.flush()).unsaved, false)
+  assert.equal((await autosave.flushNow()).phase, 'idle')
   assert.equal((await autosave.history()).length, 2)
   const recovery = await autosave.restore({ limit: 1, journals: false })
   assert.equal(recovery.skipped.length, 0)
@@ -68,11 +68,12 @@ async function takesOver(): Promise<void> {
   const first = openTab('first')
   await until(first.autosave, () => first.autosave.state.backend === 'web')
   const second = openTab('second')
-  await until(second.autosave, () => canTakeOver(second.autosave.state))
+  await until(second.autosave, () => canTakeover(second.autosave.state))
   assert.equal(canRetry(second.autosave.state), false)
+  assert.equal((await second.autosave.takeover()).backend, 'web')
   assert.equal((await second.autosave.takeOver()).backend, 'web')
   second.autosave.changed()
-  assert.equal((await second.autosave.flushNow({ overwrite: true })).unsaved, false)
+  assert.equal((await second.autosave.flush({ overwrite: true })).unsaved, false)
   assert(events.some(({ type }) => type === 'autosave:saved'))
   for (const { autosave, locks } of [first, second]) {
     await autosave.close()

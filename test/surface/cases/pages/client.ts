@@ -22,7 +22,7 @@ export async function clientCase(): Promise<void> {
 
 async function locksDocument(): Promise<void> {
   const roomId = `${unique}-minutes`
-  await using lock = createDocumentLock({ roomId })
+  await using lock = createDocumentLock(roomId)
   await using other = createDocumentLock({
     ...{ url: location.origin, roomId, name: 'Noor', headers: { 'x-trace': 'surface' } },
     ...{ clientId: crypto.randomUUID(), idleAfter: '5m', clock: workerClock() },
@@ -34,6 +34,8 @@ async function locksDocument(): Promise<void> {
   lock.rename('Mika')
   await lock.save('A line')
 
+  await using typed = followContent(other, { codec: textCodec })
+  await until(typed, () => typed.state.content.startsWith('A line'))
   await using saved = followContent(other)
   await until(saved, () => saved.state.content === 'A line')
   await lock.save('Another line')
@@ -43,14 +45,19 @@ async function locksDocument(): Promise<void> {
   await saved.close()
 
   const stop = lock.beforeRelease(() => lock.save('The last line'))
-  const asked = other.requestHandOver()
+  const asked = other.requestHandoff()
   await until(lock, () => lock.state.request?.kind === 'request')
   lock.touch()
   await lock.answer(true)
   assert(await asked)
   assert.equal((await other.load()).content, 'The last line')
   stop()
-  assert(await lock.takeOver())
+  assert(await lock.takeover())
+  assert(await other.takeOver())
+  const askedAgain = lock.requestHandOver()
+  await until(other, () => other.state.request?.kind === 'request')
+  await other.answer(true)
+  assert(await askedAgain)
   const waiting = other.acquire({ wait: '30s' })
   await until(lock, () => lock.state.waiting === 1)
   await lock.release()
@@ -62,7 +69,7 @@ async function locksDocument(): Promise<void> {
 /** Two tabs write the same document, one after the other, and one of them did not hear of the other. */
 async function draftsDocument(): Promise<void> {
   const roomId = `${unique}-draft`
-  await using lock = createDocumentLock({ roomId })
+  await using lock = createDocumentLock(roomId)
   await using other = createDocumentLock({ roomId, clientId: crypto.randomUUID() })
   await using draft = createDraft(lock, {
     ...{ codec: textCodec, saveAfter: '10ms', saveWithin: '1s', keep: true, clock: workerClock() },

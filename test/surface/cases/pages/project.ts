@@ -41,7 +41,7 @@ async function usesDefaultInstance(): Promise<void> {
 }
 
 async function usesOwnInstance(): Promise<void> {
-  await using locks = createProjectLocks()
+  await using locks = createProjectLocks({ namespace: unique })
   const types: string[] = []
   const stop = locks.subscribeLockEvents(({ type }) => types.push(type))
   const stopOther = locks.projectLockEvents.subscribe(({ type }) => types.push(type))
@@ -57,7 +57,7 @@ async function usesOwnInstance(): Promise<void> {
 
 async function takesFromAnother(): Promise<void> {
   const open = () =>
-    createProjectLocks({ namespace: unique, locks: navigator.locks, page: window, takeOverAfter: '10s' })
+    createProjectLocks({ namespace: unique, locks: navigator.locks, page: window, takeoverAfter: '10s' })
   await using locks = open()
   await using other = open()
   const { signal } = new AbortController()

@@ -10,6 +10,7 @@ import {
   DraftNotice,
   DraftStatusText,
   draftTexts,
+  HoldfastProvider,
   LockBanner,
   lockTexts,
   SyncProvider,
@@ -47,11 +48,11 @@ export async function reactCase(): Promise<void> {
 const ROOM = `${unique}-react`
 
 function Reader() {
-  const { state, lock } = useDocumentLock(ROOM)
-  const { content } = useSavedContent(lock)
+  const { lock } = useDocumentLock(ROOM)
+  const { content } = useSavedContent(lock, { codec: textCodec })
   return (
     <>
-      <LockBanner state={state} lock={lock} />
+      <LockBanner lock={lock} />
       <output>{String(content)}</output>
     </>
   )
@@ -91,7 +92,7 @@ function Writer() {
         lang="ja"
         texts={texts}
         attention={{ icon: './icon.svg', notification: true }}
-        onHandOver={save}
+        onHandoff={save}
       />
       <output>{lock && 'The writer is ready'}</output>
     </>
@@ -99,7 +100,11 @@ function Writer() {
 }
 
 async function showsDocument(): Promise<void> {
-  const reader = render(<Reader />)
+  const reader = render(
+    <HoldfastProvider url={location.origin} name="Ken" headers={{ 'x-trace': 'surface' }} lang="en">
+      <Reader />
+    </HoldfastProvider>,
+  )
   await shown(lockTexts.en.nobody)
   const writer = render(<Writer />)
   await shown('The writer is ready')
@@ -162,8 +167,8 @@ function Whole() {
 
 /** The notice and the status alone, as if others had saved the same words. */
 function Parts() {
-  const { state: lockState, lock } = useDocumentLock(`${ROOM}-parts`)
-  const { state, draft } = useDraft(lock)
+  const { state, draft, lock } = useDraft(`${ROOM}-parts`)
+  const lockState = useDocumentLock(`${ROOM}-parts`).state
   const conflict = { ...state, status: 'conflict', isOutdated: true, theirs: 'theirs' } as const
   const { status, savedAt } = state
   return (
@@ -230,12 +235,12 @@ const projectLocks = createProjectLocks({ namespace: `${unique}:react` })
 
 function Notes({ channel }: { channel: BroadcastChannel }) {
   const [text, setText] = useState('')
-  const { snapshot, autosave } = useAutoSave(text, {
+  const { state, autosave } = useAutoSave(text, {
     ...{ locks: projectLocks, directory, channel, journal: localStorageJournal(ROOM), clock: systemClock },
     ...{ debounce: '10ms', idle: '1s', generations: 5, maxBytes: 1_000_000, hold: 'session', eager: true },
     ...{ wait: '10s', retry: { maxAttempts: 2 }, onEvent: () => {}, onRestore: setText },
   })
-  const texts = { retry: 'Again', takeOver: 'Here' }
+  const texts = { retry: 'Again', takeover: 'Here' }
   return (
     <>
       <AutoSaveIndicator autosave={autosave} />
@@ -243,7 +248,7 @@ function Notes({ channel }: { channel: BroadcastChannel }) {
       <button type="button" onClick={() => setText('Buy milk')}>
         Type
       </button>
-      <output>{`${text}, ${snapshot.savedAt === null || snapshot.unsaved ? 'unsaved' : 'saved'}`}</output>
+      <output>{`${text}, ${state.savedAt === null || state.unsaved ? 'unsaved' : 'saved'}`}</output>
     </>
   )
 }
@@ -268,6 +273,7 @@ const { signal } = new AbortController()
 
 function Project() {
   const plain = useProjectLock(projectLocks)
+  const named = useProjectLock({ namespace: `${unique}:named`, scope: 'history' })
   const { status, acquire, release } = useProjectLock(projectLocks, { scope: 'history' })
   return (
     <>
@@ -286,7 +292,10 @@ function Project() {
       <button type="button" onClick={() => release()}>
         End
       </button>
-      <output>{`autosave ${plain.status}, history ${status}`}</output>
+      <button type="button" onClick={() => named.acquire()}>
+        Keep by name
+      </button>
+      <output>{`autosave ${plain.status}, history ${status}, named ${named.status}`}</output>
     </>
   )
 }
@@ -303,6 +312,8 @@ async function holdsProject(): Promise<void> {
   await shown('history held')
   await press('End')
   await shown('history free')
+  await press('Keep by name')
+  await shown('named held')
   project.unmount()
   await projectLocks.close()
 }

@@ -10,9 +10,9 @@ export async function webStoresCase(): Promise<void> {
   const clock = systemClock
   const directory = () => navigator.storage.getDirectory()
   await storeCase(() => webStore())
-  await storeCase(() => webStore({ prefix: `${unique}:web:`, locks, clock, directory, takeOverAfter: '1m' }))
+  await storeCase(() => webStore({ prefix: `${unique}:web:`, locks, clock, directory, takeoverAfter: '1m' }))
   await storeCase(() => webLockStore())
-  await storeCase(() => webLockStore({ prefix: `${unique}:locks:`, locks, clock, takeOverAfter: false }))
+  await storeCase(() => webLockStore({ prefix: `${unique}:locks:`, locks, clock, takeoverAfter: false }))
   await storeCase(() => directoryStore(directory))
   await storeCase(() => directoryStore(directory, { file: `${unique}.json`, clock }))
   const picked = await (await directory()).getDirectoryHandle(unique, { create: true })
