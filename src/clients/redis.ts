@@ -1,5 +1,6 @@
 import { onAbort } from '../base/abort.ts'
 import { hasMethods, refuse, refuseClient } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { brokenError, isEnded } from './redis-errors.ts'
@@ -127,7 +128,7 @@ function ioRedis(client: IoRedis): RedisDatabase {
 function ioRedisCluster(client: IoRedisCluster): RedisDatabase {
   const pick = async () => {
     const nodes = client.nodes('master')
-    const node = nodes[Math.floor(Math.random() * nodes.length)]
+    const node = nodes[Math.floor(systemClock.random() * nodes.length)]
     if (!node) throw new LeaseError('store-unavailable', 'Redis: no node of the cluster is known yet')
     return node
   }

@@ -1,4 +1,5 @@
 import { expectOptions, expectText, expectWhole } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
 import { randomId } from '../base/random-id.ts'
 import type { RecordBuffer } from './http-batches.ts'
@@ -70,7 +71,7 @@ export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
 
 /** Whether the page of this file is probably gone. If it is not, its records may be sent twice. */
 async function isLeft(name: string, file: FileSystemFileHandle): Promise<boolean> {
-  return name.startsWith('waiting') && Date.now() - (await file.getFile()).lastModified > LEFT_AFTER_MS
+  return name.startsWith('waiting') && systemClock.now() - (await file.getFile()).lastModified > LEFT_AFTER_MS
 }
 
 async function drainFile(

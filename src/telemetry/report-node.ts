@@ -4,6 +4,7 @@ import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { type Checks, expectText, refuseClient } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
@@ -40,7 +41,7 @@ interface WrittenReport {
 export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
   checkScoreOptions(options, REPORT_CHECKS)
   return reportBadInput(async () => {
-    const now = options.now ?? Date.now()
+    const now = options.now ?? systemClock.now()
     const { health, skippedLines } = await scoreFiles(options, now)
     const alerts = join(options.reports ?? 'reports', 'alerts')
     await mkdir(alerts, { recursive: true })

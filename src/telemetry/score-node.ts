@@ -1,4 +1,5 @@
 /** Reads telemetry files and checks the health of the locks. */
+
 import { stat } from 'node:fs/promises'
 import {
   type Checks,
@@ -8,6 +9,7 @@ import {
   expectText,
   refuse,
 } from '../base/arguments.ts'
+import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { readConfigurationFile } from '../configuration/load-node.ts'
@@ -59,7 +61,7 @@ const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some firs
 export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
   checkScoreOptions(options, SCORE_CHECKS)
   return reportBadInput(async () => {
-    const { health, skippedLines } = await scoreFiles(options, options.now ?? Date.now())
+    const { health, skippedLines } = await scoreFiles(options, options.now ?? systemClock.now())
     return {
       exitCode: health.rollback_required ? 1 : 0,
       stdout: options.json ? toJson(health) : describeHealth(health),

@@ -53,13 +53,22 @@ const BROWSER_ALLOWED =
   /^src\/(stores\/(web|browser)|worker-clock|project|autosave|sync|client|react|(base|telemetry)\/[\w-]*-browser)[./]/
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
 /** Only the clock may use these, so that a simulation can own time and chance. */
-const TIME_AND_CHANCE = [
-  'setTimeout',
-  'setInterval',
-  'setImmediate',
-  'Date',
-  'performance.now',
-  'Math.random',
+const TIME_AND_CHANCE = ['setTimeout', 'setInterval', 'Date.now', 'performance.now', 'Math.random']
+/** In `base` and `core`, these neither: no turn of the event loop, and no dates, which people read. */
+const TURNS_AND_DATES = ['setImmediate', 'Date']
+/** Who may use the real time all the same. */
+const REAL_TIME: readonly RegExp[] = [
+  /^src\/base\/clock\.ts$/,
+  // It judges stores by the real time, and waits for processes.
+  /^src\/testing\//,
+  // It measures, draws, and ends a command in time also when this process was blocked.
+  /^src\/cli\//,
+  // They show a person how long something lasts, by the clock on the wall.
+  /^src\/react\/lock-banner\.tsx$/,
+  // The date in an answer of HTTP is compared with the time of this machine.
+  /^src\/client\/api\.ts$/,
+  // The copy of what was typed: it must be written also if the page has another clock.
+  /^src\/client\/draft\/unsaved-copy\.ts$/,
 ]
 
 /** Their results depend on the locale of the machine. `compareUtf8` does not. */
@@ -71,7 +80,8 @@ export function violations(file: SourceFile, packages: readonly string[]): strin
   if (path.endsWith('.test.ts')) return []
   const forbidden = [
     ...BY_LOCALE,
-    ...(['base', 'core'].includes(partOf(path) ?? '') && path !== 'src/base/clock.ts' ? TIME_AND_CHANCE : []),
+    ...(REAL_TIME.some((place) => place.test(path)) ? [] : TIME_AND_CHANCE),
+    ...(['base', 'core'].includes(partOf(path) ?? '') && path !== 'src/base/clock.ts' ? TURNS_AND_DATES : []),
     ...(BROWSER_ALLOWED.test(path) ? [] : BROWSER_NAMES),
   ]
   return [

@@ -1,4 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
+import { systemClock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import { redisError } from '../../clients/redis-errors.ts'
@@ -20,7 +21,7 @@ interface Due {
 export class Queries {
   readonly #batches: Batches
   readonly #prefix: string
-  #nextTidied = Math.floor(Math.random() * SHARDS)
+  #nextTidied = Math.floor(systemClock.random() * SHARDS)
 
   constructor(batches: Batches, prefix: string) {
     this.#batches = batches
