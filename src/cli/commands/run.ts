@@ -4,6 +4,7 @@ import { createLeases, type Lease, type Leases } from '../../core/index.ts'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
+import { runOnce } from '../run/once.ts'
 import { RUN_OPTIONS, readRunOptions } from '../run/options.ts'
 import { reapOrphans } from '../run/reaper.ts'
 import { createReport } from '../run/report.ts'
@@ -31,6 +32,10 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
       'holdfast run report --if-available --at-least 4m --store redis://db -- ./report.sh',
       'in the cron of several machines: once every five minutes, also if it is done in a second',
     ],
+    [
+      'holdfast run --once report-$(date +%F) --store redis://db -- ./report.sh',
+      'once a day, on whichever machine comes first; a failed run is repeated by the next one',
+    ],
     ['holdfast run encode --share 4 -- ./encode.sh', 'at most four at a time'],
     [
       'holdfast run deploy --wait 5m -m ticket=OPS-7 --store redis://db -- make deploy',
@@ -47,7 +52,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
       throw new Failure(EXIT.failed, 'run needs process groups, which Windows does not have; use WSL')
     const unreaped = reapOrphans()
     if (unreaped !== null) terminal.remark(unreaped)
-    const { graceMs, retryFor, ...options } = readRunOptions(settings)
+    const { graceMs, retryFor, keep, ...options } = readRunOptions(settings)
     const report = createReport({ settings, terminal })
     const signals = new RunSignals()
     const address = storeAddress(settings)
@@ -56,6 +61,13 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const startedAt = performance.now()
     const waitLeft = () => Math.max(0, Math.ceil(options.wait - (performance.now() - startedAt)))
     const hold = async (opened: OpenedStore): Promise<number> => {
+      if (keep !== undefined) {
+        const { ttl, owner } = options
+        return runOnce(await opened.jobs?.(), {
+          ...{ id: resource, keep, ttl, owner, graceMs, command, signals, report },
+          wait: waitLeft(),
+        })
+      }
       const { store, remaining, onExtended } = trackExpiry(opened.store)
       const waiting = new WaitReport({
         terminal,

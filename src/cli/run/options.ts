@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 import { formatDuration } from '../format-duration.ts'
 import type { CommandSettings } from '../settings.ts'
+import { KEEP_DAYS, readKeep } from './once.ts'
 
 /** With a longer grace, a failed renewal could not be retried before SIGTERM. */
 const MAX_GRACE_SHARE = 0.4
@@ -36,6 +37,11 @@ export const RUN_OPTIONS: Options = {
     '<duration>',
     'how long the resource stays taken after the lease has expired, such as after a crash; not after it was released',
   ),
+  once: flag('run the command only if no run with this name has ended with 0 before; exit with 0 if one has'),
+  keep: valueOption(
+    '<duration>',
+    `with --once: for how long a run that is done counts (default ${KEEP_DAYS}d)`,
+  ),
   grace: valueOption('<duration>', 'the time between SIGTERM and SIGKILL (default: a sixth of the TTL)'),
   owner: valueOption('<name>', 'the name of the holder that others see (default user@host:pid)', {
     setting: 'environment',
@@ -60,6 +66,8 @@ export interface RunOptions {
   readonly atLeast: number | undefined
   readonly lockDelay: number | undefined
   readonly graceMs: number
+  /** With `--once`. */
+  readonly keep: number | undefined
 }
 
 export function readRunOptions(settings: CommandSettings): RunOptions {
@@ -83,6 +91,7 @@ export function readRunOptions(settings: CommandSettings): RunOptions {
     atLeast: settings.duration('at-least'),
     lockDelay: settings.duration('lock-delay'),
     graceMs,
+    keep: readKeep(settings),
   }
 }
 

@@ -19,6 +19,8 @@ export interface Report {
   /** The default store did not exist. */
   created(address: string): void
   unreleased(error: unknown): void
+  /** The job was done before, or another caller has done it meanwhile. */
+  skipped(id: string): void
 }
 
 export function createReport({ settings, terminal }: Pick<Invocation, 'settings' | 'terminal'>): Report {
@@ -93,6 +95,9 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
     },
     unreleased(error) {
       print('unreleased', `the lease could not be released, and will expire: ${messageOf(error)}`)
+    },
+    skipped(id) {
+      if (!isQuiet) print('skipped', `skipped: ${printable(id)} is done`, { resource: id })
     },
   }
 }

@@ -10,6 +10,9 @@ import { Countdown, type EndSignal, later } from './countdown.ts'
 import { startGuard } from './guard.ts'
 import { clearSession, endSession, signalGroup } from './session.ts'
 
+/** What the command runs under. */
+export type SupervisedLease = Pick<Lease, 'id' | 'resource' | 'token' | 'signal'>
+
 export interface Supervision {
   readonly command: readonly string[]
   readonly graceMs: number
@@ -31,7 +34,7 @@ const KILL_LIMIT_MS = 2000
  * Runs the command while the lease is held. Before the lease ends, it ends the command and all processes that the
  * command started. Resolves with the exit code when none of them is left.
  */
-export async function supervise(lease: Lease, supervision: Supervision): Promise<number> {
+export async function supervise(lease: SupervisedLease, supervision: Supervision): Promise<number> {
   const { command, graceMs, ttlMs, signals, onExtended, onEnding, onUnguarded } = supervision
   const guard = startGuard(onUnguarded)
   const child = start(command, lease)
@@ -66,7 +69,10 @@ export async function supervise(lease: Lease, supervision: Supervision): Promise
   return isEndedEarly || (isDue && (await guardEndedIt)) ? EXIT.lost : code
 }
 
-function start([file = '', ...args]: readonly string[], { token, resource, id }: Lease): ChildProcess {
+function start(
+  [file = '', ...args]: readonly string[],
+  { token, resource, id }: SupervisedLease,
+): ChildProcess {
   return spawn(file, args, {
     stdio: 'inherit',
     // Its own session and process group, so that one call signals all of its processes.

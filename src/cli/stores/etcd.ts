@@ -41,6 +41,10 @@ export async function openEtcd(address: string): Promise<OpenedStore> {
   return {
     store,
     close,
+    async jobs() {
+      const { etcdJobs } = await import('../../once/index.ts')
+      return etcdJobs(client, { prefix: `${prefix ?? 'holdfast/'}jobs/` })
+    },
     async serverParts() {
       const { etcdShared } = await import('../../server/parts.ts')
       return etcdShared(client, { prefix: prefix ?? undefined })

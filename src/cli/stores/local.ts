@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { redactAddress } from '../../base/redact.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
@@ -29,6 +30,8 @@ export async function openSqlite(address: string, options: OpenOptions): Promise
     ...(options.isServed && { synchronous: 'full' }),
   })
   const { sqlite, node } = process.versions
+  /** Of the jobs. */
+  let database: DatabaseSync | undefined
   return {
     store,
     backendInfo: async () => ({
@@ -36,7 +39,18 @@ export async function openSqlite(address: string, options: OpenOptions): Promise
       warnings: networkWarnings(path),
     }),
     serverParts: () => sqliteParts(path, path, parameters.get('table')),
-    close: () => store.close(),
+    async jobs() {
+      const [{ DatabaseSync }, { sqliteJobs }] = await Promise.all([
+        import('node:sqlite'),
+        import('../../once/index.ts'),
+      ])
+      database ??= new DatabaseSync(path)
+      return sqliteJobs(database, { table: `${parameters.get('table') ?? 'holdfast'}_jobs` })
+    },
+    async close() {
+      await store.close()
+      database?.close()
+    },
   }
 }
 

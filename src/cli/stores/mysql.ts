@@ -32,6 +32,10 @@ export async function openMysql(url: URL): Promise<OpenedStore> {
     store,
     close,
     serverParts,
+    async jobs() {
+      const { mysqlJobs } = await import('../../once/index.ts')
+      return mysqlJobs(pool, { table: nameOf('jobs') })
+    },
     async migrate({ grantTo }) {
       const { checkDependencies } = await import('../../server/index.ts')
       const parts = await serverParts()

@@ -1,5 +1,6 @@
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import type { LeaseStore } from '../../core/index.ts'
+import type { JobStore } from '../../once/index.ts'
 import type { AuditLog, Bus, DocumentStore, SecretStore } from '../../server/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
@@ -18,6 +19,8 @@ export interface OpenedStore {
   serverParts?(): Promise<ServerParts>
   /** For `migrate`. Absent: opening the store and using its parts creates what they need. */
   migrate?(options: { readonly grantTo?: string }): Promise<{ readonly tables: readonly string[] }>
+  /** For `run --once`, in the same backend. Absent: the backend has no jobs. Closing the store closes them. */
+  jobs?(): Promise<JobStore>
   close(): Promise<void>
 }
 

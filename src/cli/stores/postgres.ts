@@ -63,6 +63,10 @@ export async function openPostgres(url: URL): Promise<OpenedStore> {
         ...options,
       })
     },
+    async jobs() {
+      const { postgresJobs } = await import('../../once/index.ts')
+      return postgresJobs(client, { schema, table: nameOf('jobs') })
+    },
     async serverParts() {
       const { postgresShared } = await import('../../server/parts.ts')
       return postgresShared(client, { schema, table, listen: direct?.client })

@@ -31,6 +31,10 @@ export async function openRedis(address: string): Promise<OpenedStore> {
       const isOfLeases = (command: string) => REDIS_COMMANDS.leases.includes(command)
       return { leases: denied.filter(isOfLeases), serve: denied.filter((command) => !isOfLeases(command)) }
     },
+    async jobs() {
+      const { redisJobs } = await import('../../once/index.ts')
+      return redisJobs(client, { prefix: `${prefix ?? 'holdfast'}:jobs` })
+    },
     async serverParts() {
       const { redisShared } = await import('../../server/parts.ts')
       return redisShared(client, { prefix })
