@@ -85,39 +85,62 @@ async function checkNext(project: string): Promise<void> {
       }`,
   })
   const handler = 'app/locks/[...path]/route.ts'
-  await write(project, { [handler]: codeOf('docs/embedding.md', handler) })
+  const charges = 'app/charges/route.ts'
+  await write(project, {
+    [handler]: codeOf('docs/embedding.md', handler),
+    [charges]: codeOf('docs/idempotency.md', charges),
+  })
   await run(project, 'node', 'node_modules/.bin/next', 'build')
   report("Next's app router")
-  await checkNextLocks(project)
+  await checkNextRoutes(project)
 }
 
-/** The route handler of docs/embedding.md: one browser locks, another is refused and sees the release. */
-async function checkNextLocks(project: string): Promise<void> {
-  const arguments_ = ['node_modules/.bin/next', 'start', '--port', '0']
+/** The route handlers of the docs, in a running Next. */
+async function checkNextRoutes(project: string): Promise<void> {
+  const arguments_ = ['node_modules/.bin/next', 'start', '--hostname', '127.0.0.1', '--port', '0']
   const next = spawn('node', arguments_, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const url = await new Promise<string>((resolve, reject) => {
       let printed = ''
       next.stdout.on('data', (text) => {
         printed += text
-        const [address] = /http:\/\/localhost:\d+/.exec(printed) ?? []
+        const [address] = /http:\/\/(?:localhost|127\.0\.0\.1):\d+/.exec(printed) ?? []
         if (address && printed.includes('Ready')) resolve(address)
       })
       next.once('exit', () => reject(new Error(`Next did not start: ${printed}`)))
     })
-    const lock = `${url}/locks/api/documents/42/lock`
-    const headers = { 'content-type': 'application/json' }
-    const locked = await fetch(lock, { method: 'POST', headers, body: '{"name":"Mika"}' })
-    const cookie = locked.headers.get('set-cookie')?.split(';')[0] ?? ''
-    const refused = await fetch(lock, { method: 'POST' })
-    const released = await fetch(lock, { method: 'DELETE', headers: { cookie } })
-    const read = (await (await fetch(lock)).json()) as { is_locked?: boolean }
-    const seen = [locked.status, refused.status, released.status, read.is_locked].join()
-    if (seen !== '200,409,200,false') throw new Error(`Next answered ${seen}`)
-    report('the route handler of docs/embedding.md in Next')
+    await checkNextLocks(url)
+    await checkNextCharges(url)
   } finally {
     next.kill()
   }
+}
+
+/** docs/embedding.md: one browser locks, another is refused and sees the release. */
+async function checkNextLocks(url: string): Promise<void> {
+  const lock = `${url}/locks/api/documents/42/lock`
+  const headers = { 'content-type': 'application/json' }
+  const locked = await fetch(lock, { method: 'POST', headers, body: '{"name":"Mika"}' })
+  const cookie = locked.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const refused = await fetch(lock, { method: 'POST' })
+  const released = await fetch(lock, { method: 'DELETE', headers: { cookie } })
+  const read = (await (await fetch(lock)).json()) as { is_locked?: boolean }
+  const seen = [locked.status, refused.status, released.status, read.is_locked].join()
+  if (seen !== '200,409,200,false') throw new Error(`Next answered ${seen}`)
+  report('the route handler of docs/embedding.md in Next')
+}
+
+/** docs/idempotency.md: a repeated request gets the answer of the first one. */
+async function checkNextCharges(url: string): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'x-user': 'mika', 'idempotency-key': '"k-1"' }
+  const charge = async (amount: number) => {
+    const body = JSON.stringify({ amount })
+    const answer = await fetch(`${url}/charges`, { method: 'POST', headers, body })
+    return [answer.status, answer.headers.get('idempotent-replayed')].join()
+  }
+  const seen = [await charge(5), await charge(5), await charge(6)].join(' ')
+  if (seen !== '201, 201,true 422,') throw new Error(`Next answered ${seen}`)
+  report('the route handler of docs/idempotency.md in Next')
 }
 
 async function install(project: string, ...packages: string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type IdempotencyOptions, idempotencyOf, idempotent } from '../../src/idempotency/index.ts'
 import { createOnce, type JobStore } from '../../src/once/index.ts'
+import { eventually } from '../eventually.ts'
 
 export interface OpenedJobs {
   readonly jobs: JobStore
@@ -18,10 +19,21 @@ export function describeIdempotency(name: string, open: () => OpenedJobs | Promi
       const { jobs, peer, dispose } = await open()
       onTestFinished(() => void dispose?.())
       const all = { principal: userOf, ...options }
-      const onces = [jobs, peer].map((each) => createOnce(each, { onWarning: () => {} }))
+      let refusals = 0
+      const counting = [jobs, peer].map(
+        (each): JobStore => ({
+          ...each,
+          acquire: async (...args) => {
+            const answer = await each.acquire(...args)
+            if (!answer.granted) refusals++
+            return answer
+          },
+        }),
+      )
+      const onces = counting.map((each) => createOnce(each, { onWarning: () => {} }))
       onTestFinished(async () => void (await Promise.all(onces.map((once) => once.close()))))
       const [here, there] = onces.map((once) => idempotent(handler, { ...all, once }))
-      return { here: here as Handler, there: there as Handler, jobs, peer }
+      return { here: here as Handler, there: there as Handler, refusals: () => refusals }
     }
 
     it('runs once, and a repeated request gets the same status, headers and body', async () => {
@@ -50,7 +62,8 @@ export function describeIdempotency(name: string, open: () => OpenedJobs | Promi
       ['text', new TextEncoder().encode('grüße, 日本 \u{1f512}')],
       ['text with a byte order mark', new Uint8Array([0xef, 0xbb, 0xbf, 0x61])],
       ['text with NUL', new Uint8Array([0x61, 0, 0x62])],
-      ['bytes that are not UTF-8', Uint8Array.from({ length: 70_000 }, (_, at) => at % 256)],
+      ['a byte that is not UTF-8', new Uint8Array([0xff, 0x61])],
+      ['many bytes', Uint8Array.from({ length: 70_000 }, (_, at) => at % 256)],
       ['nothing', new Uint8Array()],
     ])('replays %s byte by byte', async (_, bytes) => {
       const { here, there } = await protect(() => new Response(bytes, { headers: { 'content-type': 'x/y' } }))
@@ -83,10 +96,11 @@ export function describeIdempotency(name: string, open: () => OpenedJobs | Promi
 
     it('lets a request with the same key wait for the answer of the first one', async () => {
       const gate = handlerThatWaits()
-      const { here, there } = await protect(gate.handler, { wait: '10m' })
+      const { here, there, refusals } = await protect(gate.handler, { wait: '10m' })
       const first = here(post())
       await gate.started
       const second = there(post())
+      await eventually(() => expect(refusals()).toBeGreaterThan(0))
       gate.finish()
       expect(await (await second).text()).toBe(await (await first).text())
       expect((await second).headers.get('idempotent-replayed')).toBe('true')
@@ -106,8 +120,16 @@ export function describeIdempotency(name: string, open: () => OpenedJobs | Promi
 
     it('has one effect for fifty requests at once that wait: all get equal answers', async () => {
       let effects = 0
-      const { here, there } = await protect(() => Response.json({ effect: ++effects }), { wait: '10m' })
-      const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? here : there)(post())))
+      const gate = handlerThatWaits()
+      const handler = async (request: Request) => {
+        await gate.handler(request)
+        return Response.json({ effect: ++effects })
+      }
+      const { here, there, refusals } = await protect(handler, { wait: '10m' })
+      const asked = Array.from({ length: 50 }, (_, n) => (n % 2 ? here : there)(post()))
+      await eventually(() => expect(refusals()).toBeGreaterThanOrEqual(49))
+      gate.finish()
+      const answers = await Promise.all(asked)
       const texts = await Promise.all(answers.map((answer) => answer.text()))
       expect(new Set(texts)).toEqual(new Set(['{"effect":1}']))
       expect(answers.filter(({ headers }) => !headers.has('idempotent-replayed'))).toHaveLength(1)
@@ -291,6 +313,8 @@ export function handlerThatWaits(): { handler: Handler; started: Promise<void>; 
     finish = resolve
   })
   const handler = async () => {
+    // It ends before what was opened earlier is closed, also if the test has failed.
+    onTestFinished(() => finish())
     start()
     await finished
     return new Response('done')
