@@ -13,7 +13,7 @@ export interface Network {
   readonly sent: string[]
   /** How many sockets were opened. None of them ever answers. */
   sockets: number
-  /** Requests without an answer, except those that wait in the queue. */
+  /** Requests without an answer, except those that wait in the queue or for the holder. */
   unanswered: number
   /** Runs before the server gets the request. */
   onRequest: (request: string) => void | Promise<void>
@@ -56,7 +56,8 @@ export function connect(bed: ServiceBed): Network {
       await network.onResponse(name)
       return response
     }
-    if (url.searchParams.has('wait')) return Promise.race([work(), cutOff])
+    const isWaiting = url.searchParams.has('wait') || /\/lock\/(request|takeover)$/.test(url.pathname)
+    if (isWaiting) return Promise.race([work(), cutOff])
     network.unanswered++
     return Promise.race([work(), cutOff]).finally(() => network.unanswered--)
   })
