@@ -2,7 +2,13 @@ import { expectText, isObject } from '../base/arguments.ts'
 import { createChannel } from '../base/channel.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { isDeepEqual } from './json.ts'
-import { type Items, onPageReturn, type StorageAdapter, type StorageChange } from './storage.ts'
+import {
+  type Items,
+  onPageReturn,
+  type StorageAdapter,
+  type StorageChange,
+  type StorageListener,
+} from './storage.ts'
 
 const ITEMS = 'items'
 
@@ -19,7 +25,7 @@ export interface IndexedDbStorage extends StorageAdapter, AsyncDisposable {
 export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
   expectText('name', name)
   const otherTabs = new BroadcastChannel(`${name}:changes`)
-  const listeners = createChannel<Readonly<Record<string, StorageChange>>>()
+  const listeners = createChannel<Parameters<StorageListener>[0]>()
   let opened: Promise<IDBDatabase> | undefined
   otherTabs.addEventListener('message', ({ data }) => {
     if (isObject(data)) listeners.emit(data as Record<string, StorageChange>)
@@ -97,10 +103,11 @@ export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
       request.onerror = () => reject(request.error)
       request.onsuccess = () => {
         // Another tab deletes the database: do not block it. Or the browser has closed it, because the user deletes
-        // the data of the site. The next call opens the database again.
+        // the data of the site. The next call opens the database again, when the old one is gone.
         request.result.onclose = request.result.onversionchange = () => {
           request.result.close()
           opened = undefined
+          listeners.emit(null)
         }
         resolve(request.result)
       }

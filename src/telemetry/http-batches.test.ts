@@ -71,12 +71,23 @@ describe('the sink for a server', () => {
     },
   )
 
-  it('says what a server that answers 403 needs', async () => {
+  it('says once what a server that answers 403 needs, and reports each batch', async () => {
     const server = fakeServer()
-    server.statuses = [403]
-    await expect(httpSink('/telemetry', { fetch: server.fetch }).write(many(1))).rejects.toThrow(
-      'the server takes telemetry of pages with `acceptTelemetry`',
+    const { collector, listen, errors } = collecting(
+      httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer() }),
     )
+    server.status = 403
+    for (let batch = 0; batch < 3; batch++) {
+      listen(1)
+      await collector.flush()
+    }
+    expect(errors()).toEqual([
+      expect.stringContaining('answered 403: the server takes telemetry of pages with `acceptTelemetry`'),
+      expect.stringMatching(/answered 403$/),
+      expect.stringMatching(/answered 403$/),
+    ])
+    server.status = 202
+    await collector.close()
   })
 
   it('counts records as taken when the connection breaks after the status', async () => {

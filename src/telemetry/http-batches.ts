@@ -35,8 +35,9 @@ const MAX_BATCH_BYTES = 50_000
 /** How many records one `POST /telemetry` may contain. */
 const MAX_BATCH_RECORDS = 500
 const TOO_LARGE = 413
+const FORBIDDEN = 403
 /** Until somebody changes the server or the sink: no token, not allowed, a wrong address. */
-const REFUSALS: readonly number[] = [401, 403, 404, 405]
+const REFUSALS: readonly number[] = [401, FORBIDDEN, 404, 405]
 const NOT_ALLOWED =
   'the server takes telemetry of pages with `acceptTelemetry`, and of programs with a lease token'
 /** Of a batch that the server will never accept. */
@@ -53,6 +54,8 @@ const utf8 = new TextEncoder()
 export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink {
   if (!(url instanceof URL)) expectText('url', url)
   const { buffer, send, headers, timeoutMs } = checkOptions(options)
+  /** What the server needs is said once, not with each batch. */
+  let isHinted = false
   return {
     async write(records, onTaken, onDropped) {
       const sendBatch = (batch: readonly TelemetryRecord[]) => post(batch, onDropped)
@@ -96,8 +99,11 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
     if (status === TOO_LARGE && lines.length > 1)
       return post(records.slice(0, Math.ceil(lines.length / 2)), onDropped)
     const answer = `${redactAddress(String(url))} answered ${status}`
-    if (status === 403) throw new LeaseError('store-failed', `${answer}: ${NOT_ALLOWED}`)
-    if (REFUSALS.includes(status)) throw new LeaseError('store-failed', answer)
+    if (REFUSALS.includes(status)) {
+      const isNew = status === FORBIDDEN && !isHinted
+      isHinted ||= isNew
+      throw new LeaseError('store-failed', isNew ? `${answer}: ${NOT_ALLOWED}` : answer)
+    }
     if (!FINAL_STATUSES.includes(status)) throw new LeaseError('store-unavailable', answer)
     // A batch that the server will never accept would block all later ones.
     onDropped?.(lines.length, `${answer}, so it will never accept them`)

@@ -142,6 +142,8 @@ describe('the storyboard', () => {
       () => dialog.locator('.changes').allTextContents(),
       ['Title: Second draft', 'First version'],
     )
+    const inBytes = expect.stringMatching(/^[1-9]\d* B$/)
+    expect(await dialog.locator('.size').allTextContents()).toEqual([inBytes, inBytes])
     await dialog.getByRole('button', { name: 'Restore' }).last().click()
     await becomes(() => title(page).inputValue(), 'First draft')
     await becomes(() => dialog.count(), 0)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
-import { launchChromium, type Site, serveModule } from './chromium.ts'
+import { type LaunchOptions, launchChromium, type Site, serveModule } from './chromium.ts'
 
 export interface Served {
   /** Opens a page that runs the module. */
@@ -9,12 +9,12 @@ export interface Served {
 }
 
 /** For the tests of a file: a Chromium, and a site with one of the modules in `pages`. */
-export function servePage(module: string): Served {
+export function servePage(module: string, options?: LaunchOptions): Served {
   let browser: BrowserContext
   let site: Site
   beforeAll(async () => {
     site = await serveModule(join(import.meta.dirname, 'pages', module))
-    browser = await launchChromium()
+    browser = await launchChromium(options)
   })
   afterAll(async () => {
     await browser?.close()

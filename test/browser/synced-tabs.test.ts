@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
+import { leave } from './chromium.ts'
 import { runProbe } from './run-probe.ts'
 import { servePage } from './served-page.ts'
 
 describe('the sync in tabs, on IndexedDB', () => {
-  const site = servePage('synced-tab.ts')
+  const site = servePage('synced-tab.ts', { backForwardCache: true })
   let one: Page
   let two: Page
   beforeAll(async () => {
@@ -43,16 +44,58 @@ describe('the sync in tabs, on IndexedDB', () => {
     await shows(next, 0)
   })
 
-  it('lets another caller delete the database, and continues with a new one', async () => {
+  it('lets another caller delete the database, shows that, and continues with a new one', async () => {
     const tab = await openTab()
+    await runProbe(tab, 'reset')
+    await runProbe(tab, 'add', 'old', 2)
+    await shows(tab, 2)
     await tab.evaluate(
       () =>
         new Promise((resolve) => {
           indexedDB.deleteDatabase('holdfast-sync').onsuccess = resolve
         }),
     )
+    await shows(tab, 0)
     await runProbe(tab, 'add', 'new', 1)
     await shows(tab, 1)
+    await tab.close()
+  })
+
+  it('shows in all tabs that the data of the site was cleared, and continues', async () => {
+    const [a, b] = [await openTab(), await openTab()]
+    await runProbe(a, 'reset')
+    await runProbe(a, 'add', 'cleared', 2)
+    for (const tab of [a, b]) await shows(tab, 2)
+    const tools = await a.context().newCDPSession(a)
+    const { origin } = new URL(a.url())
+    await tools.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+    for (const tab of [a, b]) await shows(tab, 0)
+    await runProbe(b, 'add', 'after', 1)
+    for (const tab of [a, b]) await shows(tab, 1)
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('shows what was stored while its page was in the back/forward cache', async () => {
+    const tab = await openTab()
+    const comeBack = await leave(tab, `${new URL(tab.url()).origin}/elsewhere`)
+    // Without a message: a message for a page in the cache makes the browser drop the page.
+    await tab.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const opening = indexedDB.open('holdfast-sync')
+          opening.onsuccess = () => {
+            const writing = opening.result.transaction('items', 'readwrite')
+            writing.objectStore('items').put({ themeToken: '#abcdef' }, 'syncSettings')
+            writing.oncomplete = () => {
+              opening.result.close()
+              resolve()
+            }
+          }
+        }),
+    )
+    await comeBack()
+    await eventually(async () => expect((await runProbe(tab, 'look')).theme).toBe('#abcdef'))
+    await tab.close()
   })
 
   it('finishes a write that began before the storage was closed, and calls all listeners', async () => {
