@@ -1,7 +1,7 @@
 import { createChannel } from '../base/channel.ts'
 import { type Clock, risingTime } from '../base/clock.ts'
 import type { AutoSaveError } from './errors.ts'
-import { type Action, INITIAL_STATE, reduce } from './state.ts'
+import { type Action, INITIAL_AUTOSAVE_STATE, reduce } from './state.ts'
 import type { AutoSaveEvent, AutoSaveOperation, AutoSavePhase } from './types.ts'
 
 type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never
@@ -13,7 +13,7 @@ export function createStateStore(
   clock: Clock,
   onPhaseChange: (phase: AutoSavePhase, before: AutoSavePhase) => void,
 ) {
-  let state = INITIAL_STATE
+  let state = INITIAL_AUTOSAVE_STATE
   const events = createChannel<AutoSaveEvent>()
   const at = risingTime(clock)
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AutoSaveError } from './errors.ts'
-import { type Action, canRetry, INITIAL_STATE, reduce } from './state.ts'
+import { type Action, canRetry, INITIAL_AUTOSAVE_STATE, reduce } from './state.ts'
 import type { AutoSavePhase, AutoSaveState } from './types.ts'
 
 const error = new AutoSaveError('write-failed', 'for a test')
@@ -11,7 +11,7 @@ const saving: Action[] = [{ type: 'edited' }, { type: 'due' }, granted, { type: 
 const committed: Action = { type: 'committed', at: 1, by: 'web', unsaved: false }
 
 function stateAfter(...actions: Action[]): AutoSaveState {
-  return actions.reduce(reduce, INITIAL_STATE)
+  return actions.reduce(reduce, INITIAL_AUTOSAVE_STATE)
 }
 
 describe('the phases', () => {

@@ -52,7 +52,7 @@ export type Action =
   | { readonly type: 'closed' }
 
 /** Before anything has happened. */
-export const INITIAL_STATE: AutoSaveState = {
+export const INITIAL_AUTOSAVE_STATE: AutoSaveState = {
   phase: 'idle',
   unsaved: false,
   savedAt: null,

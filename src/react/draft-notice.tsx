@@ -1,14 +1,17 @@
 import { type ReactNode, useState } from 'react'
-import type { Draft, DraftState } from '../client/index.ts'
+import type { DocumentLock, Draft, DraftState } from '../client/index.ts'
 import { type DraftTexts, draftTexts } from './draft-texts.ts'
 import { type Language, useLanguage } from './provider.tsx'
 import { TextComparison, type TextComparisonProps } from './text-comparison.tsx'
+import { useLockState } from './use-document-lock.ts'
 
 export interface DraftNoticeProps<T> {
   readonly state: DraftState<T>
   readonly draft: Draft<T> | null
-  /** Whether this tab has the lock: `state.held` of the lock. */
-  readonly isHeld: boolean
+  /** The lock of the draft, as `useDraft` returns it. */
+  readonly lock?: DocumentLock | null | undefined
+  /** Whether this tab has the lock. Default: what `lock` says. */
+  readonly isHeld?: boolean | undefined
   /** Default: that of the `<HoldfastProvider>`, or `en`. */
   readonly lang?: Language | undefined
   /** Replaces some of the texts. */
@@ -24,11 +27,14 @@ export interface DraftNoticeProps<T> {
  * copied, compared where others have changed the same words, saved or dropped. It renders nothing while all is well.
  *
  * @example
- * const { state, draft } = useDraft(lock)
- * return <DraftNotice state={state} draft={draft} isHeld={lockState.held} />
+ * const { state, draft, lock } = useDraft('minutes-42')
+ * return <DraftNotice state={state} draft={draft} lock={lock} />
  */
-export function DraftNotice<T>({ texts, lang: ownLang, ...props }: DraftNoticeProps<T>): ReactNode {
+export function DraftNotice<T>(notice: DraftNoticeProps<T>): ReactNode {
+  const { texts, lang: ownLang, lock = null, ...rest } = notice
   const lang = useLanguage(ownLang)
+  const { held } = useLockState(lock)
+  const props = { ...rest, isHeld: rest.isHeld ?? held }
   const { status, dropped, error } = props.state
   const { draft } = props
   const words = { ...draftTexts[lang], ...texts }
@@ -55,8 +61,9 @@ export function DraftNotice<T>({ texts, lang: ownLang, ...props }: DraftNoticePr
   )
 }
 
-interface PartProps<T> extends Omit<DraftNoticeProps<T>, 'texts'> {
+interface PartProps<T> extends Omit<DraftNoticeProps<T>, 'texts' | 'lock'> {
   readonly draft: Draft<T>
+  readonly isHeld: boolean
   readonly lang: Language
   readonly words: DraftTexts
 }

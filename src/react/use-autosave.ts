@@ -5,7 +5,7 @@ import {
   type AutoSaveProject,
   type AutoSaveState,
   createAutoSave,
-  INITIAL_STATE,
+  INITIAL_AUTOSAVE_STATE,
 } from '../autosave/index.ts'
 import { sharedLocks } from './shared-locks.ts'
 
@@ -129,7 +129,7 @@ export function useAutoSaveState(autosave: AutoSave<unknown> | null): AutoSaveSt
   )
   return useSyncExternalStore(
     subscribe,
-    () => autosave?.state ?? INITIAL_STATE,
-    () => INITIAL_STATE,
+    () => autosave?.state ?? INITIAL_AUTOSAVE_STATE,
+    () => INITIAL_AUTOSAVE_STATE,
   )
 }

@@ -6,7 +6,7 @@ import {
   type AutoSave,
   AutoSaveError,
   type AutoSaveState,
-  INITIAL_STATE,
+  INITIAL_AUTOSAVE_STATE,
 } from '../../../src/autosave/index.ts'
 import { createProjectLocks } from '../../../src/project/index.ts'
 import {
@@ -82,7 +82,7 @@ function mount(tree: React.ReactNode): HTMLElement {
 
 /** An AutoSave that stays in one state and counts the calls of `flush`. */
 function frozen(part: Partial<AutoSaveState>) {
-  const snapshot = { ...INITIAL_STATE, ...part }
+  const snapshot = { ...INITIAL_AUTOSAVE_STATE, ...part }
   const calls = { flush: 0, takeover: 0 }
   const autosave = {
     state: snapshot,

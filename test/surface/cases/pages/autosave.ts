@@ -6,7 +6,7 @@ import {
   canRetry,
   canTakeover,
   createAutoSave,
-  INITIAL_STATE,
+  INITIAL_AUTOSAVE_STATE,
   localStorageJournal,
 } from 'holdfast/autosave'
 import { createProjectLocks } from 'holdfast/project'
@@ -26,7 +26,7 @@ export async function autosaveCase(): Promise<void> {
 async function savesAndRestores(): Promise<void> {
   let story = { title: '' }
   await using autosave = createAutoSave({ read: () => story, namespace: `${unique}:story` })
-  assert.deepEqual([autosave.state, autosave.snapshot()], [INITIAL_STATE, INITIAL_STATE])
+  assert.deepEqual([autosave.state, autosave.snapshot()], [INITIAL_AUTOSAVE_STATE, INITIAL_AUTOSAVE_STATE])
   assert.equal((await autosave.restore()).length, 0)
   story = { title: 'The crossing' }
   autosave.changed()

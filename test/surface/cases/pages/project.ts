@@ -44,14 +44,16 @@ async function usesOwnInstance(): Promise<void> {
   await using locks = createProjectLocks({ namespace: unique })
   const types: string[] = []
   const stop = locks.subscribeLockEvents(({ type }) => types.push(type))
+  const stopPlain = locks.subscribe(({ type }) => types.push(type))
   const stopOther = locks.projectLockEvents.subscribe(({ type }) => types.push(type))
   assert.equal(await locks.withProjectLock(async (lease) => lease.scope), 'autosave')
   const lease = await locks.renewProjectLock(await locks.acquireProjectLock())
   assert(locks.holdsProjectLock(lease))
   await locks.releaseProjectLock(lease)
   stop()
+  stopPlain()
   stopOther()
-  assert.equal(types.filter((type) => type === 'lock:released').length, 4)
+  assert.equal(types.filter((type) => type === 'lock:released').length, 6)
   await locks.close()
 }
 
@@ -78,7 +80,9 @@ async function takesFromAnother(): Promise<void> {
 
 async function usesFile(): Promise<void> {
   const directory = () => navigator.storage.getDirectory()
-  await using locks = createProjectLocks({ locks: null, directory, clock: workerClock() })
+  await using locks = createProjectLocks({
+    ...{ namespace: unique, locks: null, directory, clock: workerClock() },
+  })
   const lease = await locks.acquireProjectLock()
   assert.equal(lease.backend, 'fallback')
   const renewed = await locks.renewProjectLock(lease, { signal: new AbortController().signal })

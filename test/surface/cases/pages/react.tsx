@@ -50,10 +50,11 @@ const ROOM = `${unique}-react`
 function Reader() {
   const { lock } = useDocumentLock(ROOM)
   const { content } = useSavedContent(lock, { codec: textCodec })
+  const { isLoaded } = useSavedContent<string>(ROOM)
   return (
     <>
-      <LockBanner lock={lock} />
-      <output>{String(content)}</output>
+      <LockBanner lock={lock} onHandOver={() => {}} />
+      <output>{isLoaded && content}</output>
     </>
   )
 }
@@ -176,7 +177,7 @@ function Parts() {
       <button type="button" onClick={() => lock?.acquire()}>
         Hold the parts
       </button>
-      <DraftNotice state={state} draft={draft} isHeld={lockState.held} />
+      <DraftNotice state={state} draft={draft} lock={lock} />
       <DraftNotice
         {...{
           state: conflict,
@@ -253,6 +254,11 @@ function Notes({ channel }: { channel: BroadcastChannel }) {
   )
 }
 
+function NamedNotes() {
+  const { state } = useAutoSave('Buy bread', { namespace: `${unique}:notes`, eager: true })
+  return <output>{state.backend && 'The notes are writable'}</output>
+}
+
 async function directory(): Promise<FileSystemDirectoryHandle> {
   const root = await navigator.storage.getDirectory()
   return root.getDirectoryHandle(ROOM, { create: true })
@@ -267,6 +273,9 @@ async function savesNotes(): Promise<void> {
   const second = render(<Notes channel={new BroadcastChannel(ROOM)} />)
   await shown('Buy milk, saved')
   second.unmount()
+  const named = render(<NamedNotes />)
+  await shown('The notes are writable')
+  named.unmount()
 }
 
 const { signal } = new AbortController()

@@ -7,7 +7,7 @@ const server = await createServer({
   store: memoryStore(),
   assets,
   authorize: () => true,
-  settings: { port: 0, rate: 0, grace: 0, logLevel: 'error' },
+  settings: { port: 0, rate: 0, logLevel: 'error' },
 })
 console.log(server.url)
 process.once('SIGTERM', () => server.close())
