@@ -30,15 +30,20 @@ export function deliver(
   return new Promise((resolve, reject) => {
     /** The receivers that may still answer. */
     const mayAnswer = new Set(receivers)
+    /** Whether a receiver has died that promised an answer. */
+    let isBroken = false
     for (const receiver of receivers) {
       const { connection } = receiver
       let promised = false
-      const leave = (end: () => void) => {
-        if (mayAnswer.delete(receiver) && mayAnswer.size === 0) end()
+      const leave = () => {
+        if (!mayAnswer.delete(receiver) || mayAnswer.size > 0) return
+        if (isBroken) reject(new Error(CHANNEL_CLOSED))
+        else resolve(undefined)
       }
-      connection.onDeath(() =>
-        leave(() => (promised ? reject(new Error(CHANNEL_CLOSED)) : resolve(undefined))),
-      )
+      connection.onDeath(() => {
+        isBroken ||= promised
+        leave()
+      })
       const arrive = () => {
         if (!connection.alive) return
         let answered = false
@@ -49,7 +54,7 @@ export function deliver(
         }
         for (const listener of receiver.messages)
           if (listener(browserCopy(message), { id: sender.origin }, respond) === true) promised = true
-        if (!promised && !answered) connection.requests(() => leave(() => resolve(undefined)))
+        if (!promised && !answered) connection.requests(leave)
       }
       const times = deliveries()
       for (let time = 0; time < times; time++) connection.messages(arrive)
