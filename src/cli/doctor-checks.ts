@@ -6,15 +6,10 @@ import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { redactText } from '../base/redact.ts'
 import type { LeaseStore } from '../core/index.ts'
+import { CLOCK_LIMIT_MS, DOCTOR_TTL_MS, PUSH_LIMIT_MS, SLOW_MS } from './options.ts'
 import type { OpenedStore } from './stores/opened-store.ts'
 import { remedyFor } from './stores/remedies.ts'
 
-const TTL_MS = 30_000
-const PUSH_LIMIT_MS = 10_000
-/** With a larger difference, the logs of two machines are hard to compare. */
-const CLOCK_LIMIT_MS = 1000
-/** A slower store needs a longer TTL than the default. */
-const SLOW_MS = 500
 const READS = 10
 /** A remedy for a lease that disappeared, or a token that did not rise. */
 const ROWS_DELETED = 'find out what deletes the rows or keys of Holdfast'
@@ -92,7 +87,7 @@ export const CHECKS: readonly Check[] = [
       // Names the rights that only waiters, shared leases and sweeps need.
       await store.check?.()
       const lease = await take(store, resource)
-      const { ok: isRenewed } = await store.renew({ resource, id: lease.id, ttl: TTL_MS })
+      const { ok: isRenewed } = await store.renew({ resource, id: lease.id, ttl: DOCTOR_TTL_MS })
       await store.release({ resource, id: lease.id })
       if (!isRenewed) return [failure('permissions', 'a lease could not be renewed', ROWS_DELETED)]
       return [ok('permissions', 'a lease can be acquired, renewed and released')]
@@ -208,7 +203,7 @@ async function timeOfPush(store: LeaseStore, resource: string): Promise<number |
 /** Why a caller that waits would have to poll. */
 async function pollingReason(store: LeaseStore, resource: string): Promise<LeaseError | undefined> {
   const holder = await take(store, resource)
-  const waiter = { resource, id: randomId(), owner: holder.owner, ttl: TTL_MS, wake: () => {} }
+  const waiter = { resource, id: randomId(), owner: holder.owner, ttl: DOCTOR_TTL_MS, wake: () => {} }
   const answer = await store.acquire(waiter)
   for (const { id } of [waiter, holder]) await store.release({ resource, id })
   return answer.granted ? undefined : answer.polls
@@ -219,7 +214,7 @@ async function take(store: LeaseStore, resource: string): Promise<LeaseRecord> {
     resource,
     id: randomId(),
     owner: 'holdfast doctor',
-    ttl: TTL_MS,
+    ttl: DOCTOR_TTL_MS,
   })
   if (!answer.granted)
     throw new LeaseError('lease-held', 'another caller holds the resource of this check; run doctor again')

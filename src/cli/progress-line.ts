@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-
-const EVERY_MS = 1000
+import { PROGRESS_EVERY_MS } from './options.ts'
 
 /** One line on a terminal that says what a command does and for how long, if that takes longer than a second. */
 export class ProgressLine {
@@ -40,7 +39,7 @@ export class ProgressLine {
         this.#draw()
         this.#drawLater()
       },
-      EVERY_MS,
+      PROGRESS_EVERY_MS,
       true,
     )
   }

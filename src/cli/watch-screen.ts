@@ -3,13 +3,10 @@ import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
 import { EXIT } from './exit-codes.ts'
 import { asFailure } from './failure.ts'
 import type { LeaseChange } from './live-leases.ts'
+import { REDRAW_AFTER_MS, REDRAW_EVERY_MS } from './options.ts'
 import { signalExitCode } from './signals.ts'
 import { printable, type Terminal } from './terminal.ts'
 import { WatchView } from './watch-view.ts'
-
-const REDRAW_EVERY_MS = 1000
-/** Collects changes that come together into one redraw. */
-const REDRAW_AFTER_MS = 50
 
 /** Switch to the second screen of the terminal, without cursor and line wrapping, and back. */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l'

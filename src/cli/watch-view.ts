@@ -11,13 +11,12 @@ import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
 import { resourceDetails } from './describe-lease.ts'
 import { NOTHING_HELD } from './lease-table.ts'
 import type { LeaseChange } from './live-leases.ts'
+import { RATE_MS } from './options.ts'
 import { alignColumns, cut, GAP, printable, type Terminal, width, wrapped } from './terminal.ts'
 import { linesOf, SORT_NAMES, type Sort, type WatchLine, watchTable } from './watch-table.ts'
 
 const RECENT_SHOWN = 8
 const SHOWN_WAITERS = 10
-/** Rates are counted over this time. */
-const RATE_MS = 60_000
 /** An error of the store is shown whole, unless it is very long. */
 const PROBLEM_LINES = 3
 

@@ -13,6 +13,7 @@ import { LeaseError, messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectIncident, type Incident } from './health.ts'
 import { describeFiring, describeSpan } from './health-text.ts'
+import { ALERT_PAUSE_MS, ALERT_TIMEOUT_MS, LONGEST_ALERT_PAUSE_MS } from './options.ts'
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -70,9 +71,6 @@ export interface PostOptions {
 }
 
 const DEFAULT_ATTEMPTS = 4
-const DEFAULT_TIMEOUT_MS = 10_000
-const FIRST_PAUSE_MS = 500
-const MAX_PAUSE_MS = 30_000
 
 /**
  * Posts JSON. Without a connection, and after status 429 and 5xx, it tries again, with longer pauses each time.
@@ -90,7 +88,7 @@ export async function postJson(url: string | URL, body: object, options: PostOpt
   expectFunction('fetch', send as unknown)
   expectMethods('clock', clock, 'a Clock', 'setTimer')
   expectWhole('attempts', attempts, 1)
-  const timeoutMs = expectDuration('timeout', options.timeout ?? DEFAULT_TIMEOUT_MS, 1)
+  const timeoutMs = expectDuration('timeout', options.timeout ?? ALERT_TIMEOUT_MS, 1)
   for (let attempt = 1; ; attempt++) {
     const failure = await post(send, url, body, timeoutMs)
     if (!failure) return
@@ -98,8 +96,8 @@ export async function postJson(url: string | URL, body: object, options: PostOpt
       const code = failure.retryable ? 'store-unavailable' : 'store-failed'
       throw new LeaseError(code, `${new URL(url).host}: ${failure.problem}`)
     }
-    const backoff = failure.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempt - 1)
-    await pause(clock, Math.min(MAX_PAUSE_MS, backoff))
+    const backoff = failure.retryAfterMs ?? ALERT_PAUSE_MS * 2 ** (attempt - 1)
+    await pause(clock, Math.min(LONGEST_ALERT_PAUSE_MS, backoff))
   }
 }
 

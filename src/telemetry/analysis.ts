@@ -1,11 +1,11 @@
 import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
-import { addCounts, metricsOf, WINDOW_MS, WindowCounts, type WindowMetrics } from './metrics.ts'
+import { addCounts, metricsOf, WindowCounts, type WindowMetrics } from './metrics.ts'
+import { CLOCK_TOLERANCE_MS, WINDOW_MS } from './options.ts'
 import { isNewerRecord, isRecord, parseLine, type StreamName, type TelemetryRecord } from './record.ts'
 
 /** One week. */
 const DEFAULT_MAX_WINDOWS = 7 * 96
-const CLOCK_TOLERANCE_MS = 24 * 3_600_000
 
 export interface AnalysisOptions {
   /** Milliseconds since 1970. Records more than a day later are skipped. Default: no limit. */

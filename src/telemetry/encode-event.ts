@@ -1,6 +1,7 @@
 /** Turns an event of any part of Holdfast into a record, without the user's names and content. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { PSEUDONYM_BYTES } from './options.ts'
 import {
   type FIELDS,
   isCode,
@@ -128,7 +129,6 @@ function rounded(value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 100) / 100 : value
 }
 
-const PSEUDONYM_BYTES = 8
 const MAX_CACHED = 2000
 
 /**

@@ -25,6 +25,7 @@ import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import type { Sink } from './collector.ts'
+import { PARTIAL_FILE_MS, UNCHANGED_MS } from './options.ts'
 import { type TelemetryRecord, toLines } from './record.ts'
 
 export interface FileSinkOptions {
@@ -129,9 +130,6 @@ function truncate(descriptor: number, size: number): boolean {
 const TELEMETRY_FILE = /^(\d{4}-\d\d-\d\d)\.[\da-f]{8}\.\d{3,}\.jsonl(\.gz)?$/
 /** The rest of an interrupted compression. */
 const PARTIAL_FILE = /^\d{4}-\d\d-\d\d\.[\da-f]{8}\.\d{3,}\.jsonl\.gz\.[\da-f]{8}\.part$/
-/** A file of yesterday is compressed when it has not changed for this long: until then its writer may add lines. */
-const UNCHANGED_MS = 60_000
-const PARTIAL_FILE_MS = 3_600_000
 
 /** The paths of the telemetry files in a folder, oldest day first. */
 export async function telemetryFiles(directory: string): Promise<string[]> {

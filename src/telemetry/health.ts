@@ -12,7 +12,8 @@
 import { expectMethods, expectOptions, refuse } from '../base/arguments.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import { type Analysis, expectMoment, type Skipped } from './analysis.ts'
-import { WINDOW_MS, type WindowMetrics } from './metrics.ts'
+import type { WindowMetrics } from './metrics.ts'
+import { INCIDENT_SETTLES_MS, WINDOW_MS } from './options.ts'
 import type { StreamName } from './record.ts'
 import {
   makeThresholds,
@@ -24,9 +25,6 @@ import {
   type Thresholds,
   type ThresholdsConfig,
 } from './thresholds.ts'
-
-/** How long after the end of a window its last lines may come. */
-const SETTLE_MS = 60_000
 
 /** The health of the locks, as `score --json` prints it. */
 export interface LockHealth {
@@ -172,7 +170,7 @@ function* observe(
 
 /** Whether a window with this end has all its lines, except for those of pages that could not send them. */
 export function isSettled(end: number, now: number): boolean {
-  return end + SETTLE_MS <= now
+  return end + INCIDENT_SETTLES_MS <= now
 }
 
 export function stateOf(

@@ -4,6 +4,7 @@ import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { redactAddress } from '../base/redact.ts'
 import type { OnDropped, Sink } from './collector.ts'
+import { MAX_BATCH_BYTES, SINK_TIMEOUT_MS } from './options.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
 
 /** Keeps records while the server cannot be reached, also when the page is reloaded. */
@@ -28,10 +29,6 @@ export interface HttpSinkOptions {
   readonly timeout?: Duration
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000
-
-/** Browsers refuse more than 64 KiB with `keepalive`, which lets a request outlive its page. */
-const MAX_BATCH_BYTES = 50_000
 /** How many records one `POST /telemetry` may contain. */
 const MAX_BATCH_RECORDS = 500
 const TOO_LARGE = 413
@@ -113,7 +110,7 @@ export function httpSink(url: string | URL, options: HttpSinkOptions = {}): Sink
 
 function checkOptions(options: HttpSinkOptions) {
   expectOptions(options, { buffer: 1, fetch: 1, headers: 1, timeout: 1 })
-  const { buffer, headers, timeout = DEFAULT_TIMEOUT_MS } = options
+  const { buffer, headers, timeout = SINK_TIMEOUT_MS } = options
   // Called without `this`: browsers refuse a `fetch` whose `this` is not the window.
   const { fetch: send = (...args: Parameters<typeof fetch>) => fetch(...args) } = options
   if (buffer !== undefined) expectMethods('buffer', buffer, 'a RecordBuffer', 'append', 'drain')

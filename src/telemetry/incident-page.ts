@@ -2,6 +2,7 @@
 import { expectHealth, expectIncident, type FiringRule, type Incident, type LockHealth } from './health.ts'
 import { countOf, milliseconds, percent, RULE_TEXTS, shortTime } from './health-text.ts'
 import type { WarningKind, WindowMetrics } from './metrics.ts'
+import { LONG_WAIT_MS } from './options.ts'
 
 /** Tells readers and programs which sections to expect. Another set of sections needs another name. */
 const TEMPLATE = 'Incident-001'
@@ -98,7 +99,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-const LONG_WAIT_MS = 5000
 const GOOD_HEARTBEAT_SHARE = 0.95
 
 /** What the figures of these windows suggest, the strongest hint first. */

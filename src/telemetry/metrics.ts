@@ -1,8 +1,8 @@
 /** From records to metrics: what a record means, what is counted in a window, and the metrics of that window. */
+
+import { WINDOW_MS } from './options.ts'
 import { QuantileSketch } from './quantile-sketch.ts'
 import type { StreamName, TelemetryRecord } from './record.ts'
-
-export const WINDOW_MS = 15 * 60_000
 
 /**
  * What a record means for the metrics, for every stream. `refused`: an acquire that ended without a lease and will not

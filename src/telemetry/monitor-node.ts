@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { expectText, refuse } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
+import { CHUNK_BYTES } from './options.ts'
 
 /** The output and the exit code of a command. With `json`, `stdout` is one JSON document. */
 export interface MonitorResult {
@@ -42,7 +43,6 @@ export function toJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
 
-const CHUNK_BYTES = 2 ** 16
 /** Far longer than a record. */
 const MAX_LINE_LENGTH = 2 ** 16
 

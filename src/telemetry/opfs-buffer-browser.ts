@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
 import { randomId } from '../base/random-id.ts'
 import type { RecordBuffer } from './http-batches.ts'
+import { LEFT_AFTER_MS, MAX_BUFFER_BYTES } from './options.ts'
 import { isRecord, parseLine, toLines } from './record.ts'
 
 export interface OpfsBufferOptions {
@@ -14,8 +15,6 @@ export interface OpfsBufferOptions {
 
 const SHARED_FILE = 'waiting.jsonl'
 const DEFAULT_FOLDER = 'holdfast-telemetry'
-const DEFAULT_MAX_BYTES = 2 ** 20
-const LEFT_AFTER_MS = 600_000
 const NEWLINE = 0x0a
 const utf8 = new TextEncoder()
 
@@ -29,7 +28,7 @@ const utf8 = new TextEncoder()
  */
 export function opfsBuffer(options: OpfsBufferOptions = {}): RecordBuffer {
   expectOptions(options, { folder: 1, maxBytes: 1 })
-  const { folder = DEFAULT_FOLDER, maxBytes = DEFAULT_MAX_BYTES } = options
+  const { folder = DEFAULT_FOLDER, maxBytes = MAX_BUFFER_BYTES } = options
   expectText('folder', folder)
   expectWhole('maxBytes', maxBytes, 1)
 

@@ -13,8 +13,8 @@ import { fileStore } from '../stores/file/index.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
 import { INCIDENT_ID, type Incident, isSettled, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
-import { WINDOW_MS } from './metrics.ts'
 import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
+import { LOCK_WAIT_MS, WINDOW_MS } from './options.ts'
 import { STREAMS } from './record.ts'
 import { renderReport } from './report-page.ts'
 import { checkScoreOptions, SCORE_CHECKS, type ScoreOptions, scoreFiles } from './score-node.ts'
@@ -68,9 +68,6 @@ const REPORT_CHECKS: Checks<ReportOptions> = {
 function expectUrl(option: string, value: unknown): void {
   if (typeof value !== 'string' || !URL.canParse(value)) refuseClient(option, 'an absolute URL', value)
 }
-
-/** Longer than a run takes that cannot reach Slack and PagerDuty. */
-const LOCK_WAIT_MS = 300_000
 
 /** One run at a time reads the log, sends alerts and notes them, so that no alert is sent twice. */
 async function withLock(

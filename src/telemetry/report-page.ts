@@ -3,7 +3,7 @@ import { compareUtf8 } from '../base/utf8-order.ts'
 import { expectMoment } from './analysis.ts'
 import { expectHealth, type FiringRule, type Incident, type LockHealth } from './health.ts'
 import { countOf, describeSkipped, describeSpan, RULE_TEXTS, shortTime } from './health-text.ts'
-import { WINDOW_MS } from './metrics.ts'
+import { WINDOW_MS } from './options.ts'
 import { renderStream } from './report-stream.ts'
 
 const STATUS_WORDS = { healthy: 'Healthy', degraded: 'Degraded', rollback: 'Rollback required' }

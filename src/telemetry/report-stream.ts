@@ -1,7 +1,8 @@
 /** The section of one stream in the HTML report. */
 import { boundOf, type LockHealth, stateOf } from './health.ts'
 import { countOf, milliseconds, percent, shortTime } from './health-text.ts'
-import { type Quantiles, WINDOW_MS, type WindowMetrics } from './metrics.ts'
+import type { Quantiles, WindowMetrics } from './metrics.ts'
+import { WINDOW_MS } from './options.ts'
 import {
   HEIGHT,
   logScale,

@@ -25,6 +25,7 @@ import {
   reportBadInput,
   toJson,
 } from './monitor-node.ts'
+import { PROGRESS_BYTES } from './options.ts'
 import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
 
 export interface ScoreOptions {
@@ -50,7 +51,6 @@ export interface Progress {
   readonly lines: number
 }
 
-const PROGRESS_BYTES = 4 * 2 ** 20
 /** How many skipped lines are named. All are counted. */
 const MAX_SKIPPED_LINES = 10
 /** How often a folder is listed again when one of its files has vanished. */

@@ -4,11 +4,11 @@ import { createLeases, type Leases } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { jsonText } from '../json-text.ts'
+import { BENCH_DURATION_MS } from '../options.ts'
 import { openStore, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import { alignColumns } from '../terminal.ts'
 
-const DEFAULT_DURATION_MS = 1000
 const PARALLEL = 16
 const NUMBER_WIDTH = 7
 
@@ -36,7 +36,7 @@ long as those of other released leases.`,
 
   async run({ positionals, settings, terminal }) {
     const address = storeAddress(settings, positionals[0] ?? settings.text('store'))
-    const duration = settings.duration('duration', 1) ?? DEFAULT_DURATION_MS
+    const duration = settings.duration('duration', 1) ?? BENCH_DURATION_MS
     const isJson = settings.is('json')
     if (!isJson) terminal.print(terminal.style('bold', redactAddress(address)))
     const step = (what: string) => terminal.step(`measuring ${what}`)

@@ -8,11 +8,10 @@ import { CHECKS, type Finding, failureOf, ok, thrownBy } from '../doctor-checks.
 import { EXIT } from '../exit-codes.ts'
 import { asFailure } from '../failure.ts'
 import { jsonText } from '../json-text.ts'
+import { CHECK_LIMIT_MS } from '../options.ts'
 import { openStore, storeAddress } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
-
-const CHECK_LIMIT_MS = 10_000
 
 export const doctor: Command = {
   usage: 'doctor [options] [store]',

@@ -7,11 +7,9 @@
  * command is already shutting down.
  */
 import type { Moment } from '../../base/clock.ts'
+import { COUNTDOWN_CHECK_EVERY_MS } from '../options.ts'
 
 export type EndSignal = 'SIGTERM' | 'SIGKILL'
-
-/** A timer may stand still while the machine sleeps, so the time is checked again at least this often. */
-const CHECK_EVERY_MS = 1000
 
 export class Countdown {
   readonly #graceMs: number
@@ -70,7 +68,7 @@ export class Countdown {
     const checkAfterInput = () => {
       this.#immediate = setImmediate(() => this.#check())
     }
-    this.#timer = setTimeout(checkAfterInput, Math.max(0, Math.min(next, CHECK_EVERY_MS)))
+    this.#timer = setTimeout(checkAfterInput, Math.max(0, Math.min(next, COUNTDOWN_CHECK_EVERY_MS)))
   }
 
   #disarm(): void {

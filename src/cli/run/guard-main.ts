@@ -4,13 +4,13 @@
  * at once.
  */
 import { createInterface } from 'node:readline'
+import { GUARD_CHECK_EVERY_MS } from '../options.ts'
 import { Countdown } from './countdown.ts'
 import { GUARD_ENDED_COMMAND, type GuardMessage } from './guard.ts'
 import { endSession, isAlive } from './session.ts'
 
 /** Shorter than the grace of `run`, so that `run` sends SIGTERM first. Some programs exit at once on a second one. */
 const SHARE_OF_GRACE = 0.8
-const CHECK_EVERY_MS = 50
 
 // A signal to all processes of the user is meant for the command. The guard stays until `run` ends it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -64,5 +64,5 @@ function endOrphan(): void {
     if (countdown && isAlive(leader)) return
     clearInterval(checking)
     countdown?.cancel()
-  }, CHECK_EVERY_MS)
+  }, GUARD_CHECK_EVERY_MS)
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { extname, join } from 'node:path'
 import type { Moment } from '../../base/clock.ts'
+import { GUARD_EXIT_LIMIT_MS } from '../options.ts'
 
 /** A message of `run` to its guard: one line of JSON. */
 export type GuardMessage =
@@ -20,8 +21,6 @@ export type GuardMessage =
 
 /** The exit code of a guard that has ended the command. */
 export const GUARD_ENDED_COMMAND = 1
-/** A guard that does not exit within this time is stopped, and has not ended the command. */
-const EXIT_LIMIT_MS = 1000
 
 export interface Guard {
   send(message: GuardMessage): void
@@ -58,7 +57,7 @@ export function startGuard(onExit: () => void): Guard {
         if (guard.pid === undefined || guard.exitCode !== null)
           return resolve(guard.exitCode === GUARD_ENDED_COMMAND)
         guard.once('exit', (code) => resolve(code === GUARD_ENDED_COMMAND))
-        setTimeout(() => resolve(false), EXIT_LIMIT_MS).unref()
+        setTimeout(() => resolve(false), GUARD_EXIT_LIMIT_MS).unref()
       })
     },
   }

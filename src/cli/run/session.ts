@@ -5,12 +5,9 @@
  */
 import { systemClock } from '../../base/clock.ts'
 import { pause } from '../../base/pause.ts'
+import { SESSION_CHECK_EVERY_MS, SESSION_KILL_LIMIT_MS } from '../options.ts'
 import type { EndSignal } from './countdown.ts'
 import { linuxProcesses } from './linux-processes.ts'
-
-const CHECK_EVERY_MS = 20
-/** A process that is still there this long after SIGKILL hangs in the kernel. */
-const KILL_LIMIT_MS = 1000
 
 /** Signals all processes of the session. Returns whether there was any. */
 export function endSession(leader: number, signal: EndSignal): boolean {
@@ -28,7 +25,7 @@ export async function clearSession(leader: number, graceMs: number): Promise<voi
   endSession(leader, 'SIGTERM')
   if (await isGone(leader, graceMs)) return
   endSession(leader, 'SIGKILL')
-  await isGone(leader, KILL_LIMIT_MS)
+  await isGone(leader, SESSION_KILL_LIMIT_MS)
 }
 
 /** Returns false if the group has no process. */
@@ -52,7 +49,7 @@ async function isGone(leader: number, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs
   while (isAlive(leader)) {
     if (performance.now() > end) return false
-    await pause(systemClock, CHECK_EVERY_MS)
+    await pause(systemClock, SESSION_CHECK_EVERY_MS)
   }
   return true
 }

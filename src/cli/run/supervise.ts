@@ -5,6 +5,7 @@ import { DRIFT } from '../../base/options.ts'
 import type { Lease } from '../../core/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
+import { KILL_LIMIT_MS, KILL_SHARE } from '../options.ts'
 import { type RunSignals, signalExitCode } from '../signals.ts'
 import { Countdown, type EndSignal, later } from './countdown.ts'
 import { startGuard } from './guard.ts'
@@ -25,10 +26,6 @@ export interface Supervision {
   /** The guard has exited. If `run` is killed now, the command keeps running. */
   onUnguarded(): void
 }
-
-/** The time that SIGKILL may take: this share of the TTL, but at most the limit. */
-const KILL_SHARE = 0.08
-const KILL_LIMIT_MS = 2000
 
 /**
  * Runs the command while the lease is held. Before the lease ends, it ends the command and all processes that the

@@ -2,14 +2,8 @@ import { type LeaseError, messageOf } from '../../base/errors.ts'
 import { isAccessDenied } from '../../clients/etcd-errors.ts'
 import { etcdStore } from '../../stores/etcd/index.ts'
 import { usageFailure } from '../failure.ts'
-import {
-  accessDenied,
-  type BackendWarning,
-  CONNECT_LIMIT_MS,
-  loadClient,
-  type OpenedStore,
-  optional,
-} from './opened-store.ts'
+import { CONNECT_LIMIT_MS } from '../options.ts'
+import { accessDenied, type BackendWarning, loadClient, type OpenedStore, optional } from './opened-store.ts'
 
 /** Several hosts are not a URL for `URL`. */
 const ADDRESS =

@@ -6,14 +6,10 @@ import { backoffMs, pause, pauseUntilAborted } from '../../base/pause.ts'
 import { redactAddress } from '../../base/redact.ts'
 import { SETTINGS } from '../../configuration/settings.ts'
 import { asFailure, usageFailure } from '../failure.ts'
+import { CLOSE_STORE_LIMIT_MS, MIN_REACH_MS } from '../options.ts'
 import type { CommandSettings } from '../settings.ts'
 import { checkAddress } from './check-address.ts'
 import type { OpenedStore, OpenOptions } from './opened-store.ts'
-
-/** A command that has done its work does not wait longer for a server that does not answer. */
-const CLOSE_LIMIT_MS = 1000
-/** A healthy server on another continent answers within this time, however short the wait for a lease is. */
-const MIN_REACH_MS = 2000
 
 type Open = (address: string, options: OpenOptions) => Promise<OpenedStore>
 
@@ -74,7 +70,7 @@ export async function withStore<T>(
 
 /** Waits for the end of `close()`, but not for a server that does not answer. */
 export async function closed(closable: { close(): Promise<void> }): Promise<void> {
-  await settledWithin(closable.close(), CLOSE_LIMIT_MS, systemClock)
+  await settledWithin(closable.close(), CLOSE_STORE_LIMIT_MS, systemClock)
 }
 
 export async function openStore(address: string, options: OpenOptions = {}): Promise<OpenedStore> {

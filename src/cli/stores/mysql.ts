@@ -1,9 +1,9 @@
 import { isLoginDenied } from '../../clients/mysql-errors.ts'
 import { mysqlStore } from '../../stores/mysql/index.ts'
+import { CONNECT_LIMIT_MS } from '../options.ts'
 import { grantMysqlAccess, mysqlTables } from './mysql-grants.ts'
 import {
   type BackendWarning,
-  CONNECT_LIMIT_MS,
   firstAnswer,
   loadClient,
   type OpenedStore,

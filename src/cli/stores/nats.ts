@@ -3,14 +3,8 @@ import { showRedacted } from '../../base/redact.ts'
 import { natsError } from '../../clients/nats-errors.ts'
 import { natsStore } from '../../stores/nats/index.ts'
 import { usageFailure } from '../failure.ts'
-import {
-  accessDenied,
-  CONNECT_LIMIT_MS,
-  loadClient,
-  type OpenedStore,
-  optional,
-  takeParameter,
-} from './opened-store.ts'
+import { CONNECT_LIMIT_MS } from '../options.ts'
+import { accessDenied, loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
 export async function openNats(url: URL): Promise<OpenedStore> {
   const bucket = takeParameter(url, 'bucket')

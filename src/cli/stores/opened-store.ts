@@ -5,9 +5,6 @@ import type { AuditLog, Bus, DocumentStore, SecretStore } from '../../server/ind
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
 
-/** The longest that a server may take to accept a connection. */
-export const CONNECT_LIMIT_MS = 5000
-
 /** A store that was opened by its address, with the client that it uses. */
 export interface OpenedStore {
   readonly store: LeaseStore

@@ -3,14 +3,8 @@ import { followConnection } from '../../clients/connection.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
 import { inspectPostgres, postgresStore } from '../../stores/postgres/index.ts'
-import {
-  CONNECT_LIMIT_MS,
-  firstAnswer,
-  loadClient,
-  type OpenedStore,
-  optional,
-  takeParameter,
-} from './opened-store.ts'
+import { CONNECT_LIMIT_MS } from '../options.ts'
+import { firstAnswer, loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
 const CONNECTIONS = 4
 const RECONNECT_EVERY_S = 0.5

@@ -5,7 +5,8 @@ import type { RedisClient } from '../../clients/redis.ts'
 import { isEnded, isReply, redisError } from '../../clients/redis-errors.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
-import { accessDenied, CONNECT_LIMIT_MS, closedByServer, loadClient } from './opened-store.ts'
+import { CONNECT_LIMIT_MS } from '../options.ts'
+import { accessDenied, closedByServer, loadClient } from './opened-store.ts'
 
 export interface ConnectedRedis {
   readonly client: RedisClient

@@ -1,0 +1,45 @@
+/** The numbers that telemetry is tuned with. The thresholds of alerts are in `thresholds.ts`. */
+
+// Lines
+
+/** How much of a hash stands for a name. */
+export const PSEUDONYM_BYTES = 8
+/** Lines whose time is farther ahead come from a wrong clock. */
+export const CLOCK_TOLERANCE_MS = 24 * 3_600_000
+
+// Files
+
+/** A file of yesterday is compressed when it has not changed for this long: until then its writer may add lines. */
+export const UNCHANGED_MS = 60_000
+/** A file that was left half compressed is deleted after this time. */
+export const PARTIAL_FILE_MS = 3_600_000
+/** How much is read at once. */
+export const CHUNK_BYTES = 2 ** 16
+/** How often progress is shown while files are read. */
+export const PROGRESS_BYTES = 4 * 2 ** 20
+
+// Pages
+
+/** How long a server may take to accept a batch, unless `timeout` says otherwise. */
+export const SINK_TIMEOUT_MS = 30_000
+/** Browsers refuse more than 64 KiB with `keepalive`, which lets a request outlive its page. */
+export const MAX_BATCH_BYTES = 50_000
+/** How much a page keeps while it is offline, unless `maxBytes` says otherwise. */
+export const MAX_BUFFER_BYTES = 2 ** 20
+/** A buffer that no page has changed for this long was left behind. */
+export const LEFT_AFTER_MS = 600_000
+
+// Health and incidents
+
+/** Figures are counted in windows of this length. */
+export const WINDOW_MS = 15 * 60_000
+/** How long after the end of a window its last lines may come. */
+export const INCIDENT_SETTLES_MS = 60_000
+/** A wait that an incident calls long. */
+export const LONG_WAIT_MS = 5000
+/** How long a run waits for another one: longer than a run takes that cannot reach Slack and PagerDuty. */
+export const LOCK_WAIT_MS = 300_000
+/** How long Slack and PagerDuty may take to answer, and the pauses before a message is sent again. */
+export const ALERT_TIMEOUT_MS = 10_000
+export const ALERT_PAUSE_MS = 500
+export const LONGEST_ALERT_PAUSE_MS = 30_000
