@@ -119,5 +119,5 @@ function send(reply: FastifyReplyLike, { status, headers, body }: Answer): void 
   reply.code(status)
   for (const [name, value] of headerValues(headers)) reply.header(name, value)
   // Without a body, Fastify sends no type of its own.
-  reply.send(body.length > 0 ? Buffer.from(body.buffer) : undefined)
+  reply.send(body.length > 0 ? Buffer.from(body.buffer, body.byteOffset, body.length) : undefined)
 }

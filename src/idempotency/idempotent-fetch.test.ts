@@ -136,7 +136,11 @@ describe('idempotentFetch', () => {
     await vi.waitFor(() => expect(fetch).toHaveBeenCalled())
     stop.abort(new Error('enough'))
     await expect(answer).rejects.toThrow('enough')
-    const sending = idempotentFetch({ fetch: () => Promise.reject(new TypeError('aborted')), clock })
+    const sending = idempotentFetch({
+      fetch: () => Promise.reject(new TypeError('aborted')),
+      clock,
+      tries: 1,
+    })
     await expect(sending(new Request(url, { ...post, signal: stop.signal }))).rejects.toThrow('enough')
     expect(fetch).toHaveBeenCalledTimes(1)
   })

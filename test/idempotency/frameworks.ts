@@ -70,6 +70,7 @@ const startFetch: Start = async (jobs, effects) => {
       )
     if (name === 'binary') return new Response(BINARY)
     if (name === 'large') return new Response(LARGE)
+    if (name === 'empty') return new Response(null, { status: 204 })
     if (name === 'events')
       return new Response(eventStream(), { headers: { 'content-type': 'text/event-stream' } })
     if (name === 'declined') return Response.json({ run }, { status: 402 })
@@ -111,6 +112,10 @@ const startHono: Start = async (jobs, effects) => {
   app.post('/binary', (c) => {
     count(effects, 'binary')
     return c.body(BINARY)
+  })
+  app.post('/empty', (c) => {
+    count(effects, 'empty')
+    return c.body(null, 204)
   })
   app.post('/large', (c) => {
     count(effects, 'large')
@@ -156,6 +161,10 @@ const startExpress: Start = async (jobs, effects) => {
     response.write(BINARY.subarray(0, 1000))
     response.write(Buffer.from(BINARY.subarray(1000, 2000)).toString('base64'), 'base64')
     response.end(BINARY.subarray(2000))
+  })
+  app.post('/empty', (_, response) => {
+    count(effects, 'empty')
+    response.sendStatus(204)
   })
   app.post('/large', (_, response) => {
     count(effects, 'large')
@@ -203,6 +212,10 @@ const startFastify: Start = async (jobs, effects) => {
   app.post('/binary', hooks, async (_, reply) => {
     count(effects, 'binary')
     return reply.type('application/octet-stream').send(Buffer.from(BINARY))
+  })
+  app.post('/empty', hooks, async (_, reply) => {
+    count(effects, 'empty')
+    return reply.code(204).send()
   })
   app.post('/large', hooks, async () => {
     count(effects, 'large')

@@ -67,6 +67,14 @@ describe.each(Object.entries(FRAMEWORKS))('a protected application of %s', (name
     }
   })
 
+  it('replays an answer without a body', async () => {
+    for (const isRepeated of [false, true]) {
+      const answer = await post('/empty')
+      expect([answer.status, isReplay(answer), await answer.text()]).toEqual([204, isRepeated, ''])
+    }
+    expect(effects.runs).toEqual({ empty: 1 })
+  })
+
   it('refuses what the draft refuses: 400, 401, 409, 413, 422', async () => {
     expect((await post('/charges', {}, { 'idempotency-key': '"a' })).status).toBe(400)
     expect((await post('/charges', {}, { 'x-user': '' })).status).toBe(401)

@@ -103,6 +103,12 @@ export const THREATS: readonly SecurityRow[] = [
     tests: '`src/once/task-handler.test.ts`',
   },
   {
+    name: 'a user sends the `Idempotency-Key` of another one to read its answer',
+    promise: 'each principal has its own keys',
+    tests:
+      "`test/idempotency/describe-idempotency.ts` ('has keys of its own for each principal, so that nobody gets the answer of another one')",
+  },
+  {
     name: 'names and rooms that reverse or hide text',
     promise: '400',
     tests: '`src/server/http/bad-input.test.ts`',
