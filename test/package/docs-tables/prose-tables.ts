@@ -28,6 +28,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
     'compares with other libraries; `test/browser/coming-from.test.ts` runs the code',
   'docs/embedding.md#In another server': 'links to the examples below it, which tests run',
   'docs/idempotency.md#Frameworks': 'the adapters, which `test/server/idempotency-frameworks.test.ts` runs',
+  'docs/idempotency.md#What it costs': MEASURED,
   'docs/locks.md#Stores': BEHAVIOUR,
   'docs/once.md#What a run does': BEHAVIOUR,
   'docs/once.md#Effects in the same transaction': BEHAVIOUR,
