@@ -68,6 +68,12 @@ describe('a delivery', () => {
     expect(acquire).toHaveBeenCalledWith('42', expect.any(String), 120_000, { maxAttempts: undefined })
   })
 
+  it('of a job that does not exist is answered 404, or runs it if so configured', async () => {
+    expect((await handler()(deliver({ id: 'new' }))).status).toBe(404)
+    expect((await handler({ add: true })(deliver({ id: 'new' }))).status).toBe(200)
+    expect(await jobs.read('new')).toMatchObject({ status: 'READY' })
+  })
+
   it('is answered 200 if the failure is final', async () => {
     const handle = handler({ work: () => Promise.reject(new Error('secret detail')) })
     expect(await answer(await handle(deliver()))).toEqual({ status: 200, body: { status: 'failed' } })

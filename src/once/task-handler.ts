@@ -23,7 +23,7 @@ export interface Delivery {
 }
 
 export interface TaskHandlerOptions
-  extends Pick<RunOptions, 'ttl' | 'heartbeat' | 'callTimeout' | 'maxAttempts'> {
+  extends Pick<RunOptions, 'add' | 'ttl' | 'heartbeat' | 'callTimeout' | 'maxAttempts'> {
   /** The job itself, and what the queue says about its delivery. */
   readonly work: (job: Parameters<JobWork<unknown>>[0] & { readonly delivery: Delivery }) => unknown
   /**
@@ -81,12 +81,13 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
     onError: 1,
     ttl: 1,
     heartbeat: 1,
+    add: 1,
     maxAttempts: 1,
     callTimeout: 1,
     lockedStatus: 1,
   })
   const { work, authorize, onLocked = 'retry', onError, path, idOf = idInBody } = options
-  const { ttl, heartbeat, callTimeout, maxAttempts, lockedStatus = 503 } = options
+  const { add, ttl, heartbeat, callTimeout, maxAttempts, lockedStatus = 503 } = options
   expectFunction('work', work)
   if (authorize !== undefined && authorize !== 'everyone' && typeof authorize !== 'function')
     refuse('authorize', "a function or 'everyone'", authorize)
@@ -99,7 +100,7 @@ export function createTaskHandler(once: Once, options: TaskHandlerOptions): Task
   if (onLocked === 'ack' && options.lockedStatus !== undefined)
     refuse('lockedStatus', 'nothing with onLocked ack, which answers 200', lockedStatus)
   const retryAfter = String(secondsOf(options.retryAfter ?? '30s'))
-  const runOptions = checkRunOptions({ ttl, heartbeat, callTimeout, maxAttempts })
+  const runOptions = checkRunOptions({ add, ttl, heartbeat, callTimeout, maxAttempts })
   if (authorize === undefined) warn(NO_AUTHORIZE)
 
   return async (request) => {

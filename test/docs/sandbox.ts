@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import { installFolder } from '../../scripts/install-folder.ts'
 import { root } from '../../scripts/run-tool.ts'
 import { manifest } from '../package/manifest.ts'
 import { pack } from '../package/packed.ts'
@@ -111,6 +112,11 @@ function fileNameOf({ language, role }: Block): string {
 async function addReadersPackages(modules: string): Promise<void> {
   for (const name of [...Object.keys(manifest.peerDependencies), ...READERS_PACKAGES])
     await link(join(root, 'node_modules', name), join(modules, name))
+  const recipes = join(import.meta.dirname, '../recipes')
+  installFolder(recipes)
+  const { dependencies } = JSON.parse(readFileSync(join(recipes, 'package.json'), 'utf8'))
+  for (const name of Object.keys(dependencies))
+    await link(join(recipes, 'node_modules', name), join(modules, name))
   for (const tool of READERS_TOOLS)
     await link(join(root, 'node_modules/.bin', tool), join(modules, '.bin', tool))
   await link(join(import.meta.dirname, 'curl.sh'), join(modules, '.bin/curl'))

@@ -120,7 +120,13 @@ async function givesOneResult(jobs: JobStore): Promise<void> {
 async function answersTasks(jobs: JobStore): Promise<void> {
   await using once = createOnce(jobs)
   const handle = createTaskHandler(once, {
-    ...{ work: () => ({ pages: 12 }), authorize: () => true, onLocked: 'retry', lockedStatus: 429 },
+    ...{
+      work: () => ({ pages: 12 }),
+      authorize: () => true,
+      onLocked: 'retry',
+      lockedStatus: 429,
+      add: true,
+    },
     ...{
       retryAfter: '10s',
       path: '/tasks',
