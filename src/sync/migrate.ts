@@ -47,17 +47,22 @@ export function expectOlder(
   if (!isOlder) expectFormat(items, keys, format)
 }
 
+/** What the head keys and the log contain. */
+export interface OldData {
+  readonly head: Items
+  readonly logged: Items
+  /** The data is removed afterwards, so it may be damaged. */
+  readonly resets: boolean
+}
+
 /**
  * Migrates all stored data in one write, so that a crash leaves it either migrated or unchanged. The write replaces
- * what it migrates, so it needs no more space than its result. Call it under the lock, with what the head keys and the
- * log contain. `resets`: the data is removed afterwards, so it may be damaged.
+ * what it migrates, so it needs no more space than its result. Call it under the lock.
  */
 export async function migrate(
   tools: WriterTools,
   options: MigrateOptions & Writes,
-  head: Items,
-  logged: Items,
-  resets: boolean,
+  { head, logged, resets }: OldData,
 ): Promise<void> {
   const { DONE, isObject, createFold, createLayout, logOf, readKeys, readMeta } = tools
   const { storage, layout, format, namespace, migrations, defaults, set, remove } = options
@@ -92,9 +97,7 @@ export async function migrate(
   const state = upgrade(
     tools,
     { settings, entities: Object.fromEntries([...before].filter(([, entity]) => entity !== undefined)) },
-    meta.schemaVersion,
-    format.schemaVersion,
-    migrations,
+    { from: meta.schemaVersion, to: format.schemaVersion, migrations },
   )
   // In an object, numbers come first.
   const ids = new Set([...before.keys(), ...Object.keys(state.entities)])
@@ -124,9 +127,7 @@ export async function migrate(
 function upgrade(
   tools: WriterTools,
   state: StoredState,
-  from: number,
-  to: number,
-  migrations: Migrations,
+  { from, to, migrations }: { readonly from: number; readonly to: number; readonly migrations: Migrations },
 ): StoredState {
   if (state.settings === undefined && Object.keys(state.entities).length === 0) return state
   const refuse: WriterTools['refuse'] = tools.refuse
