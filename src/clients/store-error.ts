@@ -39,6 +39,11 @@ export function codeOf(error: unknown): string {
   return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : ''
 }
 
+/** Whether no connection could be made or kept, by the codes of sockets and DNS. */
+export function isConnectionError(error: unknown): boolean {
+  return isConnectionCode(codeOf(error))
+}
+
 /** Codes of sockets and DNS, such as `ECONNREFUSED`, but not Node's `ERR_…`, which are mistakes of a program. */
 export function isConnectionCode(code: string): boolean {
   return /^E(?!RR_)[A-Z_]+$/.test(code)

@@ -1,3 +1,10 @@
+/**
+ * Telemetry on Node: files of records, scores and reports of them, and spans of OpenTelemetry. See `docs/telemetry.md`.
+ *
+ * Until version 1.1 this entry may change in a minor version.
+ *
+ * @module
+ */
 export type { SpanAttributes, SpanLike, TracingApi } from '../base/tracing.ts'
 export { type CollectOptions, collect, flushOnExit } from './collect-node.ts'
 export { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'

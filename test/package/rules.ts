@@ -9,7 +9,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   clients: ['base'],
   core: ['base'],
   stores: ['base', 'clients', 'core'],
-  'store-kit': ['base', 'clients', 'stores'],
+  'store-kit': ['base', 'clients', 'core', 'stores'],
   guard: ['base', 'clients', 'core'],
   locks: ['base', 'core'],
   'worker-clock': ['base'],

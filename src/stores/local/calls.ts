@@ -17,10 +17,10 @@ export interface CallsOptions {
   /** The name of the backend in messages, such as `Redis`. */
   readonly backend: string
   /** What makes the calls, in messages. Default `store`. */
-  readonly kind?: string
+  readonly kind?: string | undefined
   /** Turns whatever the backend threw into a `LeaseError`. */
   readonly explain: (error: unknown, resource?: string) => LeaseError
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /**
    * How long `close` waits for requests that are under way, in milliseconds. Default 1 s. For acquire requests and
    * releases it waits at least 5 s.

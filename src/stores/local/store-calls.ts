@@ -13,11 +13,11 @@ export interface StoreCallsOptions extends CallsOptions {
   /** How many acquire requests may be in flight. Default: no limit. */
   readonly maxInFlight?: number | undefined
   /** Whether it is the turn of this waiter. Its request is sent at once: the resource is reserved for a second only. */
-  readonly isCalled?: (id: string) => boolean
+  readonly isCalled?: ((id: string) => boolean) | undefined
   /** The work of a release, for what a request is granted while the store closes. */
-  readonly release?: (by: ReleaseOfId) => Work<Released>
+  readonly release?: ((by: ReleaseOfId) => Work<Released>) | undefined
   /** Which later calls for the same resource could overtake this request. Default: `kept`. */
-  readonly order?: (ask: Ask) => RequestOrder
+  readonly order?: ((ask: Ask) => RequestOrder) | undefined
 }
 
 export interface ReleaseOfId {

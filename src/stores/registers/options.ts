@@ -9,7 +9,7 @@ export interface RegisterStoreOptions {
   /** The name of the database in messages, such as `NATS`. */
   readonly backend: string
   /** For the store's own timers, so that a test can control them. The clock of leases is the database's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** How long `close` waits for requests that are under way, in milliseconds. Default 1 s. */
   readonly closeLimitMs?: number | undefined
   /** How many acquire requests may be in flight. Default: no limit. */

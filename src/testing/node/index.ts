@@ -2,6 +2,8 @@
  * For authors of stores: real processes on a store, killed, stopped and cut off, and a referee that judges what they
  * saw. Needs Node. See `docs/testing.md`.
  *
+ * Until version 1.1 this entry may change in a minor version.
+ *
  * @module
  */
 export {

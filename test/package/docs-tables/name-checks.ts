@@ -9,17 +9,11 @@ import { manifest } from '../manifest.ts'
 import { code, type ExpectedCell, PROSE, type TableCheck } from './compare-table.ts'
 import { membersOf, sourceOf, unionOf } from './declarations.ts'
 
-/** What `Leases` has from `Manager`. */
-const PICKED = ['subscribe', 'close']
-
 /** Tables whose first column lists all names of something. The other columns are prose. */
 export const NAME_CHECKS: readonly TableCheck[] = [
-  names('docs/guide.md#The manager 3', 'the call', () => [
-    ...membersOf('src/core/leases.ts', 'Leases').map(({ name }) => name),
-    ...membersOf('src/core/manager.ts', 'Manager')
-      .map(({ name }) => name)
-      .filter((name) => PICKED.includes(name)),
-  ]),
+  names('docs/guide.md#The manager 3', 'the call', () =>
+    membersOf('src/core/leases.ts', 'Leases').map(({ name }) => name),
+  ),
   calls('docs/client.md#The calls', 'src/client/document-lock-types.ts#DocumentLock', [
     'state',
     'url',
@@ -93,7 +87,7 @@ export const NAME_CHECKS: readonly TableCheck[] = [
     table: 'docs/stores/your-own.md#The pieces',
     about: 'the export',
     nameOf: spans,
-    rows: () => [...Object.keys(storeKit), ...typesOnPage()].map((name) => [name, PROSE]),
+    rows: () => Object.keys(storeKit).map((name) => [name, PROSE]),
   },
   {
     table: 'README.md#Install',
@@ -136,9 +130,4 @@ function spans(cell: string): string[] {
   return Array.from(cell.matchAll(/`([\w-]+)[^`]*`/g), ([, name = '']) => name).filter(
     (name) => name !== 'await',
   )
-}
-
-/** Types that the page names beside the values. The compiler checks that they exist. */
-function typesOnPage(): (keyof { Registers: storeKit.Registers<never>; Effects: storeKit.Effects })[] {
-  return ['Registers', 'Effects']
 }

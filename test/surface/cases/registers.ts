@@ -1,8 +1,7 @@
 import { type Clock, type LeaseError, systemClock } from 'holdfast'
 import {
-  codeOf,
   compareUtf8,
-  isConnectionCode,
+  isConnectionError,
   type Register,
   type RegisterListener,
   type RegisterQuery,
@@ -78,7 +77,7 @@ export class MapRegisters implements Registers<Revised> {
   }
 
   explain(error: unknown, resource?: string): LeaseError {
-    return storeError('Map', error, { retryable: isConnectionCode(codeOf(error)) }, resource)
+    return storeError('Map', error, { retryable: isConnectionError(error) }, resource)
   }
 
   close(): void {}
