@@ -55,6 +55,15 @@ export function expectOptions<T extends object>(options: T, known: Known<T>, pre
     if (!(name in known)) fail(`\`${prefix}${name}\`: unknown option, ${suggest(name, Object.keys(known))}`)
 }
 
+/** The options of `T` with every default filled in. */
+export type Complete<T> = { readonly [Name in keyof T]-?: Exclude<T[Name], undefined> }
+
+/** The options that are set: one that is `undefined` counts as absent. */
+export function definedIn<T extends object>(options: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  const set = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(set) as { [Name in keyof T]?: Exclude<T[Name], undefined> }
+}
+
 /** How to check each option of `T`: `check` throws, and may return what to use instead of the value. */
 export type Checks<T> = { readonly [Name in keyof T]-?: (option: string, value: unknown) => unknown }
 

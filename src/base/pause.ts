@@ -3,7 +3,11 @@ import type { Clock } from './clock.ts'
 import { LONGEST_RETRY_MS, RETRY_MS } from './options.ts'
 
 /** `background`: it does not keep the process alive. Default false. */
-export function pause(clock: Clock, ms: number, options?: { readonly background?: boolean }): Promise<void> {
+export function pause(
+  clock: Clock,
+  ms: number,
+  options?: { readonly background?: boolean | undefined },
+): Promise<void> {
   return new Promise((resolve) => void clock.setTimer(resolve, ms, options?.background))
 }
 

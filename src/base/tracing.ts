@@ -15,7 +15,7 @@ export interface SpanLike {
 
 /** A context or span of the API, whose types are not imported. */
 // biome-ignore lint/suspicious/noExplicitAny: what the API accepts must be given back to it as it is.
-type Opaque = any
+export type TracingContext = any
 
 /** The part of `@opentelemetry/api` that is used. */
 export interface TracingApi {
@@ -24,19 +24,19 @@ export interface TracingApi {
       startSpan(
         name: string,
         options: { kind?: number; attributes: SpanAttributes },
-        context: Opaque,
+        context: TracingContext,
       ): SpanLike
     }
-    setSpan(context: Opaque, span: Opaque): Opaque
-    getSpan(context: Opaque): unknown
+    setSpan(context: TracingContext, span: TracingContext): TracingContext
+    getSpan(context: TracingContext): unknown
   }
   readonly context: {
-    active(): Opaque
-    with<T>(context: Opaque, run: () => T): T
+    active(): TracingContext
+    with<T>(context: TracingContext, run: () => T): T
   }
   readonly propagation: {
-    inject(context: Opaque, carrier: Record<string, string>): void
-    extract(context: Opaque, carrier: Record<string, string>): Opaque
+    inject(context: TracingContext, carrier: Record<string, string>): void
+    extract(context: TracingContext, carrier: Record<string, string>): TracingContext
   }
 }
 

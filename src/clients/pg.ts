@@ -12,10 +12,10 @@ import { identifier } from './sql-text.ts'
 const IDLE = 'I'
 
 interface Query {
-  readonly name?: string
+  readonly name?: string | undefined
   readonly text: string
-  readonly values?: SqlValue[]
-  readonly query_timeout?: number
+  readonly values?: SqlValue[] | undefined
+  readonly query_timeout?: number | undefined
 }
 
 interface Queryable {

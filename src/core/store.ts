@@ -161,7 +161,7 @@ export interface CallOptions {
    * carried out all the same, so a caller that gives up releases its id. The signal may be created when it is first
    * read, so pass the options on instead of copying them.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** How long the caller waits for the answer, in milliseconds. Default 5 s. */
   readonly timeout?: number | undefined
   /**
@@ -170,7 +170,7 @@ export interface CallOptions {
    */
   limited?: boolean | undefined
   /** For renewals and releases: as `queued` of `Ask`. The time that they wait in this process is not limited. */
-  readonly queued?: (isQueued: boolean) => void
+  readonly queued?: ((isQueued: boolean) => void) | undefined
 }
 
 export interface Ask {
@@ -261,7 +261,7 @@ export interface Released {
 }
 
 export interface ListQuery {
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   readonly limit: number
   /** The `next` of the page before, or a resource: only leases that sort after it. */
   readonly after?: string | undefined

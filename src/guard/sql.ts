@@ -4,7 +4,7 @@ import { expectFence, expectFresh, type Fence, staleToken } from './fence.ts'
 
 export interface GuardTableOptions {
   /** Letters, digits and underscores, optionally after a schema and a dot. Default `holdfast_guard`. */
-  readonly table?: string
+  readonly table?: string | undefined
 }
 
 /** The statement that creates the table of `postgresGuard` and `sqliteGuard`, for a migration of yours. */

@@ -41,7 +41,11 @@ export function parseFrame(text: string): PusherFrame | null {
 }
 
 /** A frame as servers send it, with its data as JSON in a string. */
-export function formatFrame(event: string, data: unknown, more: { channel?: string; user_id?: string } = {}) {
+export function formatFrame(
+  event: string,
+  data: unknown,
+  more: { channel?: string | undefined; user_id?: string | undefined } = {},
+) {
   return JSON.stringify({ event, ...more, data: JSON.stringify(data ?? {}) })
 }
 

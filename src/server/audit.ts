@@ -20,8 +20,8 @@ export interface AuditReading extends AuditPage {
 export interface AuditQuery {
   readonly limit: number
   /** The `next` of the previous page. */
-  readonly before?: number
-  readonly resource?: string
+  readonly before?: number | undefined
+  readonly resource?: string | undefined
 }
 
 /** An audit trail of this node only, which ends with the process. */

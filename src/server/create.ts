@@ -43,42 +43,42 @@ export interface LockServerOptions {
    * Where contents are stored, on the backend of the store, the same for all nodes. Default: in memory if the leases
    * are in memory too. With any other store there are no contents without it.
    */
-  readonly documents?: DocumentStore
+  readonly documents?: DocumentStore | undefined
   /** Default: in memory. */
-  readonly audit?: AuditLog
+  readonly audit?: AuditLog | undefined
   /** Between the nodes. Default: within this process. It stays open when the server is closed. */
-  readonly bus?: Bus
+  readonly bus?: Bus | undefined
   /** Where the nodes keep the secrets that are not configured. Default: each node creates its own. */
-  readonly secrets?: SecretStore
+  readonly secrets?: SecretStore | undefined
   /** By name; see `SETTINGS`. */
-  readonly settings?: GivenSettings
+  readonly settings?: GivenSettings | undefined
   /** Who sent a request. Default: the signed session cookie. */
-  readonly identify?: Identify
+  readonly identify?: Identify | undefined
   /**
    * Whom the limits count. Default: the address of the connection, which a plain fetch handler does not know, and what
    * `trustProxy` allows. Without an address, each session is counted, and all who have none together.
    */
-  readonly clientOf?: ClientOf
+  readonly clientOf?: ClientOf | undefined
   /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
-  readonly authorize?: Authorize
-  readonly onTelemetry?: OnTelemetry
+  readonly authorize?: Authorize | undefined
+  readonly onTelemetry?: OnTelemetry | undefined
   /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
-  readonly roomTerms?: RoomTerms
+  readonly roomTerms?: RoomTerms | undefined
   /** Where figures go. Default: `prometheusMeter()` in `createServer`. */
-  readonly meter?: Meter
+  readonly meter?: Meter | undefined
   /**
    * `@opentelemetry/api`, for a span of each request and each call of the store. Default: `@opentelemetry/api` in
    * `createServer`, if it is installed.
    */
-  readonly tracing?: TracingApi
+  readonly tracing?: TracingApi | undefined
   /** Default: one line of JSON for each request, written with `console.log`. */
-  readonly log?: Log
-  readonly clock?: Clock
+  readonly log?: Log | undefined
+  readonly clock?: Clock | undefined
   /**
    * The address that the server around it listens on. On a loopback address only names of this machine are answered.
    * Default: `host` of the settings in `createServer`.
    */
-  readonly listensOn?: string
+  readonly listensOn?: string | undefined
 }
 
 export interface LockServer extends AsyncDisposable {

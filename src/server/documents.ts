@@ -166,7 +166,7 @@ export const FIRST_TIME_TOKEN = 10 ** 15
 export const inMemory = new WeakSet<DocumentStore>()
 
 /** Contents in memory, which end with the process: for tests, or for one process with its locks in memory. */
-export function memoryDocuments(options: { readonly clock?: Clock } = {}): DocumentStore {
+export function memoryDocuments(options: { readonly clock?: Clock | undefined } = {}): DocumentStore {
   expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options
   const fences = new Map<string, DocumentGrant>()

@@ -10,12 +10,12 @@ import type { SecretStore } from './secrets.ts'
 
 export interface EtcdPartsOptions {
   /** All keys begin with it. Not the prefix of the leases. Default `holdfast-documents/`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
 }
 
 export interface EtcdAuditOptions extends EtcdPartsOptions {
   /** Older entries are overwritten. Default 10 000. */
-  readonly maxEntries?: number
+  readonly maxEntries?: number | undefined
 }
 
 const LIST_AT_ONCE = 500

@@ -1,4 +1,4 @@
-export type { SpanAttributes, SpanLike, TracingApi } from '../base/tracing.ts'
+export type { SpanAttributes, SpanLike, TracingApi, TracingContext } from '../base/tracing.ts'
 export type { EtcdClient } from '../clients/etcd.ts'
 export type { MysqlClient } from '../clients/mysql.ts'
 export type { NatsConnection } from '../clients/nats.ts'

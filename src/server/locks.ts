@@ -35,16 +35,16 @@ export interface LocksOptions extends WaitingRequestsOptions {
   readonly termsOf: (room: string) => Terms
   readonly onError: OnError
   /** Called when this node has granted or ended a lease. */
-  readonly onChange?: (change: LeaseChange) => void
+  readonly onChange?: ((change: LeaseChange) => void) | undefined
 }
 
 export type LockResult = { readonly granted: true; readonly lease: LeaseRecord } | Refusal
 
 export interface LockOptions {
   /** Wait in the queue for so many milliseconds, or until the signal aborts. */
-  readonly wait?: { readonly ms: number; readonly signal: AbortSignal }
+  readonly wait?: { readonly ms: number; readonly signal: AbortSignal } | undefined
   /** Take the lock over, but only from the lease with this token. */
-  readonly replace?: number
+  readonly replace?: number | undefined
 }
 
 const CHANGES: Partial<Record<AuditEntry['action'], LeaseChange>> = {

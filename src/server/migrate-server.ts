@@ -9,20 +9,20 @@ import { checkTable, shownName, versionsTable } from './sql.ts'
 
 export interface MigrateServerOptions {
   /** Default: the first schema of the connection's search path. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   /** The table of the leases. Default `holdfast_leases`. */
-  readonly leases?: string
+  readonly leases?: string | undefined
   /** Default `holdfast_documents`. */
-  readonly documents?: string
+  readonly documents?: string | undefined
   /** Default `holdfast_audit`. */
-  readonly audit?: string
+  readonly audit?: string | undefined
   /** Default `holdfast_secrets`. */
-  readonly secrets?: string
+  readonly secrets?: string | undefined
   /**
    * A role that gets what a node needs: usage of the schema; select, insert, update and delete on the tables; execute
    * on the functions.
    */
-  readonly grantTo?: string
+  readonly grantTo?: string | undefined
 }
 
 /**

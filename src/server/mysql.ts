@@ -195,11 +195,11 @@ export interface MysqlTable {
 }
 
 export interface MysqlTableOptions {
-  readonly calls?: Calls
+  readonly calls?: Calls | undefined
   /** The definitions of columns that tables of earlier versions lack. */
-  readonly added?: readonly string[]
+  readonly added?: readonly string[] | undefined
   /** Statements that write something and leave nothing behind, so that a check notices a full disk. */
-  readonly trial?: (table: string) => readonly string[]
+  readonly trial?: ((table: string) => readonly string[]) | undefined
 }
 
 export function tableOf(

@@ -12,14 +12,14 @@ import type { SecretStore } from './secrets.ts'
 
 export interface NatsPartsOptions {
   /** It is created if it is missing. Not the bucket of the leases. Default `holdfast-documents`. */
-  readonly bucket?: string
+  readonly bucket?: string | undefined
   /** On how many servers a bucket is kept that is created here. Default 1. */
-  readonly replicas?: number
+  readonly replicas?: number | undefined
 }
 
 export interface NatsAuditOptions extends NatsPartsOptions {
   /** Older entries are overwritten. Default 10 000. */
-  readonly maxEntries?: number
+  readonly maxEntries?: number | undefined
 }
 
 /**

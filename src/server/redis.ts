@@ -11,7 +11,7 @@ import type { SecretStore } from './secrets.ts'
 
 export interface RedisPartsOptions {
   /** All keys begin with it. Use that of the leases. Default `holdfast`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
 }
 
 const FENCE = `
@@ -113,7 +113,7 @@ export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {
 
 export interface RedisAuditOptions extends RedisPartsOptions {
   /** Older entries are deleted. Default 10 000. */
-  readonly maxEntries?: number
+  readonly maxEntries?: number | undefined
 }
 
 /** The ids of the entries are their numbers, so `MAXLEN` must leave at least one. */

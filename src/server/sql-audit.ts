@@ -5,9 +5,9 @@ import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
 
 export interface SqlAuditOptions {
   /** Created if it is missing. Default `holdfast_audit`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** Older entries are deleted. Default 10 000. */
-  readonly maxEntries?: number
+  readonly maxEntries?: number | undefined
 }
 
 /** Old entries are deleted after every so many new ones. */

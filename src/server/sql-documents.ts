@@ -14,7 +14,7 @@ import { checkTable, type Dialect, indexOf, type SqlRow, sqlTable } from './sql.
 
 export interface SqlDocumentsOptions {
   /** Created if it is missing. Default `holdfast_documents`. */
-  readonly table?: string
+  readonly table?: string | undefined
 }
 
 /** `sequence` is the highest one of the grant `sequence_token`. Earlier versions neither set nor reset them. */

@@ -4,7 +4,7 @@ import { checkTable, type Dialect, sqlTable } from './sql.ts'
 
 export interface SqlSecretsOptions {
   /** Created if it is missing. Default `holdfast_secrets`. */
-  readonly table?: string
+  readonly table?: string | undefined
 }
 
 export function sqlSecrets(dialect: Dialect, options: SqlSecretsOptions): SecretStore {

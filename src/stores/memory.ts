@@ -9,7 +9,7 @@ import { PRUNE_EVERY_MS } from './options.ts'
 
 export interface MemoryStoreOptions {
   /** The store's own clock. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /**

@@ -51,16 +51,16 @@ export type ChromeAreaName = 'local' | 'session' | 'sync'
 
 export interface ChromeMessengerOptions {
   /** The tabs whose content scripts get messages: a query for `tabs.query`, or `false` for none. Default: all tabs. */
-  readonly tabs?: object | false
+  readonly tabs?: object | false | undefined
   /** Default: `browser` or `chrome`. */
-  readonly api?: ChromeApi
+  readonly api?: ChromeApi | undefined
 }
 
 export interface ChromeContextOptions extends ChromeMessengerOptions {
   /** Default `local`. */
-  readonly area?: ChromeAreaName
+  readonly area?: ChromeAreaName | undefined
   /** Default: `location.href`. */
-  readonly href?: string
+  readonly href?: string | undefined
 }
 
 /** `QUOTA_BYTES_PER_ITEM`, `QUOTA_BYTES` and `MAX_ITEMS`. */

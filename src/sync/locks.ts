@@ -25,10 +25,10 @@ export interface RequestsLocks {
 
 export interface WebLocksOptions {
   /** Default: `navigator.locks`. */
-  readonly locks?: RequestsLocks
+  readonly locks?: RequestsLocks | undefined
   /** How long to wait for the lock. Default 10 s. */
-  readonly wait?: Duration
-  readonly clock?: Clock
+  readonly wait?: Duration | undefined
+  readonly clock?: Clock | undefined
 }
 
 const LOCK_WAIT_MS = 10_000

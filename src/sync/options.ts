@@ -34,36 +34,36 @@ const MAX_ACK_TIMEOUT_MS = 300
 export interface SyncBaseOptions<S extends object = object> {
   readonly storage: StorageAdapter
   /** Without a messenger, other contexts learn of writes only from the storage. */
-  readonly messenger?: Messenger
+  readonly messenger?: Messenger | undefined
   /** Without locks, two contexts at the same time may undo each other's change of the index. */
-  readonly locks?: SyncLocks
+  readonly locks?: SyncLocks | undefined
   /** Part of all keys, of the lock and of the messages, so that several collections can share one storage. */
-  readonly namespace?: string
+  readonly namespace?: string | undefined
   /** `one-key` has all entities in one key, for small sets. Default `key-per-entity`. */
-  readonly layout?: LayoutName
+  readonly layout?: LayoutName | undefined
   /** The number of keys that the index of `key-per-entity` is split into, for very large sets. Default 1. */
-  readonly shards?: number
+  readonly shards?: number | undefined
   /** The version of settings and entities, and the migrations from older versions. Default `{ version: 1 }`. */
-  readonly schema?: { readonly version: number; readonly migrations: Migrations }
+  readonly schema?: { readonly version: number; readonly migrations: Migrations } | undefined
   /** The settings while none are stored, for settings of your own. Default: all sites, `#6441a5`, with their rules. */
-  readonly defaults?: S
+  readonly defaults?: S | undefined
   /** How long to wait for an acknowledgement, 150 to 300 ms. Default 200 ms. */
-  readonly ackTimeout?: Duration
+  readonly ackTimeout?: Duration | undefined
   /** How often a message is sent again if no acknowledgement comes. Default 1. */
-  readonly resend?: number
+  readonly resend?: number | undefined
   /** Default: `console.warn`. */
-  readonly onWarning?: (warning: SyncWarning) => void
-  readonly clock?: Clock
+  readonly onWarning?: ((warning: SyncWarning) => void) | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface SyncOptions<E extends object = never, S extends object = SyncSettings>
   extends SyncBaseOptions<S> {
   /** `coordinator`: for a content script, whose locks belong to the host page. Default `here`. */
-  readonly writes?: 'here' | 'coordinator'
+  readonly writes?: 'here' | 'coordinator' | undefined
   /** The number of entities in one read. Default 1 000. */
-  readonly batch?: number
+  readonly batch?: number | undefined
   /** Standard Schemas that check what is written and read, and give entities and settings their types. */
-  readonly validate?: SyncSchemas<E, S>
+  readonly validate?: SyncSchemas<E, S> | undefined
 }
 
 /** Settings of another type than the built-in one need defaults. */

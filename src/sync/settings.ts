@@ -6,7 +6,7 @@ export interface SyncSettings {
   readonly featureEnabled: boolean
   readonly scopeMode: 'all' | 'specific'
   /** Required when `scopeMode` is `specific`. */
-  readonly scopeTargetId?: string
+  readonly scopeTargetId?: string | undefined
   /** A colour code: `#6441a5`. */
   readonly themeToken: string
 }

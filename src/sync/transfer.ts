@@ -27,7 +27,7 @@ export async function exportCollection<E extends object, S extends object>(
 
 export interface ImportOptions {
   /** Removes the entities that are there before. By default they stay, unless the import has the same id. */
-  readonly replace?: boolean
+  readonly replace?: boolean | undefined
 }
 
 /**

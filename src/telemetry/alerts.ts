@@ -62,12 +62,12 @@ function titleOf({ until }: Incident): string {
 }
 
 export interface PostOptions {
-  readonly fetch?: typeof fetch
-  readonly clock?: Clock
+  readonly fetch?: typeof fetch | undefined
+  readonly clock?: Clock | undefined
   /** How many attempts in total. Default 4. */
-  readonly attempts?: number
+  readonly attempts?: number | undefined
   /** The time for each attempt. Default 10 seconds. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
 }
 
 const DEFAULT_ATTEMPTS = 4

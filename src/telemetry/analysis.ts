@@ -9,9 +9,9 @@ const DEFAULT_MAX_WINDOWS = 7 * 96
 
 export interface AnalysisOptions {
   /** Milliseconds since 1970. Records more than a day later are skipped. Default: no limit. */
-  readonly now?: number
+  readonly now?: number | undefined
   /** How many windows are kept, the newest first. Default: those of one week. */
-  readonly maxWindows?: number
+  readonly maxWindows?: number | undefined
 }
 
 /** Lines that were not counted, by reason. */

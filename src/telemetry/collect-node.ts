@@ -36,17 +36,17 @@ import {
 
 export interface CollectOptions {
   /** Events or records, one JSON object per line, such as standard input. */
-  readonly input?: AsyncIterable<Uint8Array | string>
+  readonly input?: AsyncIterable<Uint8Array | string> | undefined
   /** Files to read in place of `input`; `.gz` is decompressed. */
-  readonly files?: readonly string[]
+  readonly files?: readonly string[] | undefined
   /** The folder for the records. Default `telemetry`. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** The stream of events whose type does not say it. Default `lease`. */
-  readonly stream?: StreamName
+  readonly stream?: StreamName | undefined
   /** Ends the collection. Events that were already read are written. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Prints JSON. Default false. */
-  readonly json?: boolean
+  readonly json?: boolean | undefined
 }
 
 /** How the event types of a stream begin. Types of lease events have no common prefix. */

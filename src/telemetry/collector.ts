@@ -1,5 +1,6 @@
 import {
   type Checks,
+  type Complete,
   checkEach,
   expectBoolean,
   expectFunction,
@@ -41,25 +42,25 @@ export interface CollectorOptions {
   /** Where the records go. Every sink gets every record. */
   readonly sinks: readonly Sink[]
   /** How long events are gathered before their records go to the sinks. Default 1 second. */
-  readonly interval?: Duration
+  readonly interval?: Duration | undefined
   /** Names to write as they are. Default none: owners and resources are hashed. */
-  readonly reveal?: readonly ('owner' | 'resource')[]
+  readonly reveal?: readonly ('owner' | 'resource')[] | undefined
   /** Part of every hash. Collectors with the same salt give the same name the same hash. Default: random. */
-  readonly salt?: string
+  readonly salt?: string | undefined
   /** Names this collector: a letter or digit, then up to 63 letters, digits and `_:.+-`. Default: random. */
-  readonly source?: string
+  readonly source?: string | undefined
   /** How many records wait for a sink that fails. Beyond it the oldest are dropped. Default 10 000. */
-  readonly maxWaiting?: number
+  readonly maxWaiting?: number | undefined
   /** Called when a sink fails and when records are dropped. Records that a sink did not take are sent again. */
-  readonly onError?: (error: unknown) => void
-  readonly clock?: Clock
+  readonly onError?: ((error: unknown) => void) | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface ListenOptions {
   /** The events were recorded earlier: durations come from their `at`, not from the clock. Default false. */
-  readonly recorded?: boolean
+  readonly recorded?: boolean | undefined
   /** The backend of events that do not name theirs: the `kind` of the store, such as `sqlite`. */
-  readonly backend?: string
+  readonly backend?: string | undefined
 }
 
 export interface Collector extends AsyncDisposable {
@@ -175,8 +176,12 @@ const CHECKS: Checks<CollectorOptions> = {
   clock: (option, value) => expectMethods(option, value, 'a Clock', 'now', 'monotonic', 'setTimer'),
 }
 
-function checkOptions(options: CollectorOptions) {
-  const checked = checkEach(options, CHECKS) as CollectorOptions & { readonly interval?: number }
+/** Times in milliseconds. */
+type CheckedOptions = Complete<Omit<CollectorOptions, 'interval' | 'onError'>> & { readonly interval: number }
+
+function checkOptions(options: CollectorOptions): CheckedOptions & Pick<CollectorOptions, 'onError'> {
+  // Absent and `undefined` options are not in it.
+  const checked = checkEach(options, CHECKS) as Pick<CollectorOptions, 'sinks'> & Partial<CheckedOptions>
   CHECKS.sinks('sinks', options.sinks)
   return {
     interval: 1000,

@@ -30,12 +30,12 @@ import { type TelemetryRecord, toLines } from './record.ts'
 
 export interface FileSinkOptions {
   /** When a file is larger, the next write begins another part. Default 64 MiB. */
-  readonly maxFileBytes?: number
+  readonly maxFileBytes?: number | undefined
   /** When all files together are larger, the oldest are deleted. Default 1 GiB. */
-  readonly maxTotalBytes?: number
-  readonly clock?: Clock
+  readonly maxTotalBytes?: number | undefined
+  readonly clock?: Clock | undefined
   /** Called when old files could not be compressed or deleted. Records are still written. */
-  readonly onError?: (error: unknown) => void
+  readonly onError?: ((error: unknown) => void) | undefined
 }
 
 export interface FileSink extends Sink, AsyncDisposable {

@@ -70,9 +70,9 @@ export interface Incident {
 
 export interface HealthOptions {
   /** Default: `DEFAULT_THRESHOLDS`, also for what is left out. */
-  readonly thresholds?: ThresholdsConfig
+  readonly thresholds?: ThresholdsConfig | undefined
   /** Milliseconds since 1970. A window can clear a rule from a minute after its end. Default: all windows can. */
-  readonly now?: number
+  readonly now?: number | undefined
 }
 
 /**

@@ -20,13 +20,13 @@ export interface RecordBuffer {
 
 export interface HttpSinkOptions {
   /** Where records wait while the server cannot be reached. Default: in memory, with the collector. */
-  readonly buffer?: RecordBuffer
+  readonly buffer?: RecordBuffer | undefined
   /** Used in its place. Default: the global one. */
-  readonly fetch?: typeof fetch
+  readonly fetch?: typeof fetch | undefined
   /** Sent with each request, such as `authorization`. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** How long to wait for an answer. Default 30 seconds. */
-  readonly timeout?: Duration
+  readonly timeout?: Duration | undefined
 }
 
 /** How many records one `POST /telemetry` may contain. */

@@ -5,7 +5,7 @@
  *
  * @module
  */
-export type { SpanAttributes, SpanLike, TracingApi } from '../base/tracing.ts'
+export type { SpanAttributes, SpanLike, TracingApi, TracingContext } from '../base/tracing.ts'
 export { type CollectOptions, collect, flushOnExit } from './collect-node.ts'
 export { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
 export type { MonitorResult } from './monitor-node.ts'

@@ -8,9 +8,9 @@ import { isRecord, parseLine, toLines } from './record.ts'
 
 export interface OpfsBufferOptions {
   /** The folder in the origin private file system. Default `holdfast-telemetry`. */
-  readonly folder?: string
+  readonly folder?: string | undefined
   /** The largest size of the file. Beyond it the oldest records are dropped. Default 1 MiB. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
 }
 
 const SHARED_FILE = 'waiting.jsonl'

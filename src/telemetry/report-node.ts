@@ -22,13 +22,13 @@ import { RULE_NAMES } from './thresholds.ts'
 
 export interface ReportOptions extends ScoreOptions {
   /** The folder for `report.html` and `alerts/<incident>.md`. Default `reports`. */
-  readonly reports?: string
+  readonly reports?: string | undefined
   /** The address of a Slack incoming webhook. */
-  readonly slackUrl?: string
+  readonly slackUrl?: string | undefined
   /** The integration key of a PagerDuty service (Events API v2). */
-  readonly pagerDutyKey?: string
+  readonly pagerDutyKey?: string | undefined
   /** Default `https://events.pagerduty.com/v2/enqueue`. */
-  readonly pagerDutyUrl?: string
+  readonly pagerDutyUrl?: string | undefined
 }
 
 interface WrittenReport {

@@ -30,19 +30,19 @@ import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresh
 
 export interface ScoreOptions {
   /** The folder that `collect` fills. Default `telemetry`. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** Files to read instead of a folder; `.gz` is decompressed. */
-  readonly files?: readonly string[]
+  readonly files?: readonly string[] | undefined
   /** Thresholds that differ from the defaults. */
-  readonly thresholds?: ThresholdsConfig
+  readonly thresholds?: ThresholdsConfig | undefined
   /** A `.json` or `.toml` file with thresholds, in place of `thresholds`. */
-  readonly config?: string
+  readonly config?: string | undefined
   /** Prints JSON. Default false. */
-  readonly json?: boolean
+  readonly json?: boolean | undefined
   /** The time of the check, milliseconds since 1970. Default: the present. */
-  readonly now?: number
+  readonly now?: number | undefined
   /** Called from time to time while large files are read. */
-  readonly onProgress?: (progress: Progress) => void
+  readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
 export interface Progress {

@@ -1,4 +1,4 @@
-import { expectObject, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
+import { definedIn, expectObject, expectOneOf, expectWhole, refuse } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import type { WindowMetrics } from './metrics.ts'
 
@@ -28,13 +28,25 @@ export interface Thresholds {
 }
 
 /** A part of `Thresholds`, such as a parsed configuration file. */
-export interface ThresholdsConfig extends Partial<Omit<Thresholds, 'rules'>> {
-  readonly rules?: { readonly [R in RuleName]?: ThresholdConfig }
+export interface ThresholdsConfig {
+  readonly rules?: { readonly [R in RuleName]?: ThresholdConfig | undefined } | undefined
+  /** As in `Thresholds`. Default 1. */
+  readonly enter_after?: number | undefined
+  /** As in `Thresholds`. Default 2. */
+  readonly clear_after?: number | undefined
+  /** As in `Thresholds`. Default 0.8. */
+  readonly clear_at?: number | undefined
 }
 
-export interface ThresholdConfig extends Partial<Omit<Threshold, 'above'>> {
+export interface ThresholdConfig {
+  /** As in `Threshold`. */
+  readonly below?: number | undefined
+  /** As in `Threshold`. */
+  readonly samples?: number | undefined
+  /** As in `Threshold`. */
+  readonly severity?: Severity | undefined
   /** Milliseconds or text such as `'5s'` for `wait_p95_ms`. */
-  readonly above?: Duration
+  readonly above?: Duration | undefined
 }
 
 /** The metric of each rule: its perfect value, and how to read value and sample count. All but times are shares. */
@@ -77,15 +89,19 @@ export const DEFAULT_THRESHOLDS: Thresholds = {
 export function makeThresholds(config: unknown): Thresholds {
   expectObject('thresholds', config)
   for (const name of Object.keys(config)) expectKnown(name, name, Object.keys(DEFAULT_THRESHOLDS))
-  const { rules: givenRules = {}, ...given } = config
-  const { enter_after, clear_after, clear_at } = { ...DEFAULT_THRESHOLDS, ...(given as Partial<Thresholds>) }
+  const { rules: givenRules = {}, ...given } = config as Partial<Thresholds>
+  const {
+    enter_after = DEFAULT_THRESHOLDS.enter_after,
+    clear_after = DEFAULT_THRESHOLDS.clear_after,
+    clear_at = DEFAULT_THRESHOLDS.clear_at,
+  } = given
   expectWhole('enter_after', enter_after, 1)
   expectWhole('clear_after', clear_after, 1)
   if (typeof clear_at !== 'number' || !(clear_at > 0 && clear_at <= 1))
     refuse('clear_at', 'a number above 0 and up to 1', clear_at)
   expectObject('rules', givenRules)
   const rules: Record<string, Threshold> = { ...DEFAULT_THRESHOLDS.rules }
-  for (const [name, rule] of Object.entries(givenRules)) {
+  for (const [name, rule] of Object.entries(definedIn(givenRules))) {
     expectKnown(`rules.${name}`, name, RULE_NAMES)
     rules[name] = makeThreshold(name as RuleName, rule)
   }
@@ -97,8 +113,8 @@ function makeThreshold(name: RuleName, given: unknown): Threshold {
   expectObject(path, given)
   const defaults = DEFAULT_THRESHOLDS.rules[name]
   const side = defaults.above === undefined ? 'below' : 'above'
-  const checked: Record<string, unknown> = { ...given }
-  for (const [field, value] of Object.entries(given)) {
+  const checked: Record<string, unknown> = definedIn(given)
+  for (const [field, value] of Object.entries(checked)) {
     const option = `${path}.${field}`
     expectKnown(option, field, [side, 'samples', 'severity'])
     if (field === 'severity') expectOneOf(option, value, SEVERITIES)

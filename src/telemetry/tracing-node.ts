@@ -5,7 +5,7 @@ import type { GroupWork, Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases, Wo
 
 export interface TracingOptions {
   /** Whether spans contain the names of resources and jobs. Default true. */
-  readonly names?: boolean
+  readonly names?: boolean | undefined
 }
 
 export interface Tracing {

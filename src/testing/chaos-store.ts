@@ -13,28 +13,28 @@ import {
 /** Probabilities from 0 to 1, and delays. */
 export interface Faults {
   /** Each way, between these two. */
-  readonly delay?: readonly [min: Duration, max: Duration]
+  readonly delay?: readonly [min: Duration, max: Duration] | undefined
   /** The request never arrives and no answer ever comes. */
-  readonly loseRequest?: number
+  readonly loseRequest?: number | undefined
   /** The request is carried out, and its answer never comes. */
-  readonly loseAnswer?: number
+  readonly loseAnswer?: number | undefined
   /** Rejects; nothing was done. */
-  readonly failBefore?: number
+  readonly failBefore?: number | undefined
   /** The request is carried out, and the caller sees an error. */
-  readonly failAfter?: number
+  readonly failAfter?: number | undefined
   /** The request arrives a second time, later. */
-  readonly duplicate?: number
+  readonly duplicate?: number | undefined
   /** A wake-up, a loss or a watch event is not delivered. */
-  readonly losePush?: number
+  readonly losePush?: number | undefined
   /** `read` and `list` answer what they answered before. */
-  readonly staleRead?: number
+  readonly staleRead?: number | undefined
 }
 
 export interface ChaosOptions {
-  readonly faults?: Faults
-  readonly clock?: Clock
+  readonly faults?: Faults | undefined
+  readonly clock?: Clock | undefined
   /** From 0 up to 1. Default: the clock's. */
-  readonly random?: () => number
+  readonly random?: (() => number) | undefined
 }
 
 export interface ChaosStore extends LeaseStore {

@@ -25,39 +25,39 @@ import { caseTimeoutMs, runnerOf, skipCase, type TestRunner } from './runner.ts'
 export interface StoreHarness {
   readonly store: LeaseStore
   /** Another store on the same data, as a second process would have it. Default: the same store. */
-  readonly peer?: LeaseStore
-  dispose?(): Promise<void>
+  readonly peer?: LeaseStore | undefined
+  readonly dispose?: (() => Promise<void>) | undefined
 }
 
 export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Makes a store on data that no other test uses. */
   readonly create: () => Promise<H>
   /** What the store says of itself. Default: everything. */
-  readonly supports?: Partial<StoreSupport>
+  readonly supports?: Partial<StoreSupport> | undefined
   /**
    * A TTL that is long for one call and short to wait for, in milliseconds. Cases for which it was too short are
    * repeated with a longer one. Default 400.
    */
-  readonly ttl?: Duration
+  readonly ttl?: Duration | undefined
   /** How many acquisitions the contention test makes. Default 300. */
-  readonly contention?: number
+  readonly contention?: number | undefined
   /** Lets the store's time pass. Default: really waits. */
-  readonly pass?: (harness: H, ms: number) => Promise<void>
+  readonly pass?: ((harness: H, ms: number) => Promise<void>) | undefined
   /** Sets the store's wall clock forward or back. */
-  readonly stepClock?: (harness: H, ms: number) => void
+  readonly stepClock?: ((harness: H, ms: number) => void) | undefined
   /**
    * Sets the clock of this process off by so many milliseconds, until the returned function is called. For stores whose
    * backend has a clock of its own.
    */
-  readonly skewCaller?: (harness: H, ms: number) => () => void
+  readonly skewCaller?: ((harness: H, ms: number) => () => void) | undefined
   /** A new store on the data of the harness, as after a restart. */
-  readonly reopen?: (harness: H) => Promise<LeaseStore>
+  readonly reopen?: ((harness: H) => Promise<LeaseStore>) | undefined
   /** Makes the backend fail; the function that it returns mends it. */
-  readonly outage?: (harness: H) => Promise<() => Promise<void>>
+  readonly outage?: ((harness: H) => Promise<() => Promise<void>>) | undefined
   /** Interrupts the watch of `store`, so that it may have missed something. */
-  readonly interruptWatch?: (harness: H) => Promise<void>
+  readonly interruptWatch?: ((harness: H) => Promise<void>) | undefined
   /** The test runner's functions. Default: the global ones. */
-  readonly runner?: TestRunner
+  readonly runner?: TestRunner | undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import { Firestore } from '@google-cloud/firestore'
 import { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 /** Factories and calls with options, by the module that exports them. `_` stands for an unknown option. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {
@@ -88,7 +89,8 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
 
 const SCOPE = {
   _: { xyz: 1 },
-  store: (await import('../../src/stores/memory.ts')).memoryStore(),
+  store: memoryStore(),
+  open: () => memoryStore(),
   work: async () => {},
   jobs: (await import('../../src/once/index.ts')).memoryJobs(),
   pool: new Pool(),
@@ -111,6 +113,35 @@ describe('an unknown option is refused by name:', () => {
       code: 'invalid-argument',
       message: expect.stringMatching(/^`(\w+\.)?xyz`: unknown option, expected one of /),
     })
+  })
+})
+
+/** What reads or writes files, listens on a port, or needs a browser or a database. */
+const ACTS =
+  /^(create(Server|AutoSave|ProjectLocks\(\)\.)|collect|score|report|post|migrate|webStore|webLock|opfs|fileSink|chrome|.*postgresStore)/
+
+describe('an option that is undefined counts as one that is absent:', () => {
+  const calls = Object.entries(CALLS).flatMap(([module, codes]) =>
+    codes.filter((code) => !ACTS.test(code)).map((code) => [code, module] as const),
+  )
+  it.each(calls)('%s', async (code, module) => {
+    const exported = await import(join(root, 'src', `${module}.ts`))
+    const outcomeOf = async (_: object) => {
+      const scope = { ...SCOPE, ...exported, store: SCOPE.open(), _ }
+      const run = new Function(...Object.keys(scope), `return ${code}`)
+      try {
+        const made = await run(...Object.values(scope))
+        await made?.close?.()
+        return 'works'
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const refusal = await outcomeOf({ xyz: 1 })
+    const names = /expected one of (.*)$/.exec(refusal)?.[1]?.split(', ') ?? []
+    expect(names, refusal).not.toEqual([])
+    const nothing = Object.fromEntries(names.map((name) => [name, undefined]))
+    expect(await outcomeOf(nothing)).toBe(await outcomeOf({}))
   })
 })
 

@@ -21,7 +21,7 @@ const MAX_SENDERS = 1000
 
 export interface EtcdBusOptions {
   /** Default `holdfast-bus`. */
-  readonly key?: string
+  readonly key?: string | undefined
 }
 
 /**

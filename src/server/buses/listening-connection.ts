@@ -16,7 +16,7 @@ export interface ConnectionHooks {
 
 export interface ListeningConnectionOptions extends TransportContext {
   readonly open: (hooks: ConnectionHooks) => Promise<Connection>
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /** The one connection on which a bus listens. A bus receives its own messages, which shows that it is alive. */

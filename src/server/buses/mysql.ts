@@ -12,9 +12,9 @@ const NOW = `(${MYSQL_CLOCK} div 1000)`
 
 export interface MysqlBusOptions {
   /** Created if it is missing. Default `holdfast_bus`. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** How often a node looks for messages. Default 50 ms. */
-  readonly poll?: Duration
+  readonly poll?: Duration | undefined
 }
 
 /**

@@ -6,7 +6,7 @@ import { createBus } from './create-bus.ts'
 
 export interface NatsBusOptions {
   /** Default `holdfast.bus`. */
-  readonly subject?: string
+  readonly subject?: string | undefined
 }
 
 /**

@@ -22,9 +22,9 @@ const CHANNEL = /^\w{1,63}$/
 
 export interface PostgresBusOptions {
   /** Letters, digits and underscores. Default `holdfast_bus`. */
-  readonly channel?: string
+  readonly channel?: string | undefined
   /** A client with a direct connection, to listen with, if `client` connects through a pooler. Default: `client`. */
-  readonly listen?: PostgresClient
+  readonly listen?: PostgresClient | undefined
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Connection, type ConnectionHooks, ListeningConnection } from './li
 
 export interface RedisBusOptions {
   /** Default `holdfast:bus`. */
-  readonly channel?: string
+  readonly channel?: string | undefined
 }
 
 /**

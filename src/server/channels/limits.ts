@@ -1,4 +1,4 @@
-import { expectObject, expectOptions, expectWhole } from '../../base/arguments.ts'
+import { definedIn, expectObject, expectOptions, expectWhole } from '../../base/arguments.ts'
 
 export interface ChannelLimits {
   /** Open sockets of one client, by default one address. Default 1000. */
@@ -15,6 +15,8 @@ export interface ChannelLimits {
   readonly clientEventsPerSecond: number
 }
 
+type Given = { readonly [Name in keyof ChannelLimits]?: number | undefined }
+
 const DEFAULTS: ChannelLimits = {
   socketsPerClient: 1000,
   channelsPerSocket: 100,
@@ -24,11 +26,12 @@ const DEFAULTS: ChannelLimits = {
   clientEventsPerSecond: 10,
 }
 
-export function limitsOf(limits: Partial<ChannelLimits> = {}): ChannelLimits {
+export function limitsOf(limits: Given = {}): ChannelLimits {
   expectObject('limits', limits as unknown)
   expectOptions(limits, DEFAULTS, 'limits.')
-  for (const [name, limit] of Object.entries(limits)) expectWhole(`limits.${name}`, limit, 1)
-  return { ...DEFAULTS, ...limits }
+  const given = definedIn(limits)
+  for (const [name, limit] of Object.entries(given)) expectWhole(`limits.${name}`, limit, 1)
+  return { ...DEFAULTS, ...given }
 }
 
 /** Counts the events within each second of the clock. */

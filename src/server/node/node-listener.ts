@@ -7,7 +7,7 @@ import { errorResponse, refuseResponse } from './refusals.ts'
 
 export interface ListenerOptions {
   /** Where the service is, such as `/locks`. Default: at the root. */
-  readonly path?: string
+  readonly path?: string | undefined
 }
 
 /** Also a middleware of Express: without `next`, what is not for the service gets 404. */

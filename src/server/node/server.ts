@@ -14,7 +14,7 @@ import { attachSockets, requestOf } from './sockets.ts'
 
 export interface ServerOptions extends LockServerOptions {
   /** A directory of pages, served at `/`. The first page is its `index.html`. */
-  readonly assets?: string
+  readonly assets?: string | undefined
 }
 
 export interface HoldfastServer extends AsyncDisposable {

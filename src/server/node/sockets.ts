@@ -26,18 +26,18 @@ const GOING_AWAY = 1001
 
 export interface SocketsOptions {
   /** Sockets are at `{path}/{key}`. Default `/app`. */
-  readonly path?: string
+  readonly path?: string | undefined
   /**
    * Origins whose pages may connect besides the server's own, such as `https://app.example.com`. Default: those of
    * the channels, which a lock server takes from its settings. Programs send no origin and may connect.
    */
-  readonly origins?: readonly string[]
+  readonly origins?: readonly string[] | undefined
   /** The largest frame that a client may send, in bytes. Default 16 384. */
-  readonly maxPayload?: number
+  readonly maxPayload?: number | undefined
   /** How many bytes may be buffered for a client that does not read. With more it is disconnected. Default 1 MiB. */
-  readonly maxBuffered?: number
+  readonly maxBuffered?: number | undefined
   /** What the limit of sockets counts. Default: the address of the client, as far as `trustProxy` lets it be known. */
-  readonly clientOf?: (request: IncomingMessage) => string
+  readonly clientOf?: ((request: IncomingMessage) => string) | undefined
 }
 
 export interface AttachedSockets extends AsyncDisposable {

@@ -1,18 +1,18 @@
 /** The options of `etcdStore`, their defaults, limits and checks, and the numbers that the store is tuned with. */
-import { expectOptions, expectText, refuse } from '../../base/arguments.ts'
+import { type Complete, expectOptions, expectText, refuse } from '../../base/arguments.ts'
 import { isWithinKeys } from './names.ts'
 
 export interface EtcdStoreOptions {
   /** The beginning of all keys of the store. Default `holdfast/`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 const DEFAULTS = { prefix: 'holdfast/', maxInFlight: 32 }
 
 /** `namespace`: what the client puts before every key. */
-export function checkOptions(options: EtcdStoreOptions, namespace: string): Required<EtcdStoreOptions> {
+export function checkOptions(options: EtcdStoreOptions, namespace: string): Complete<EtcdStoreOptions> {
   expectOptions(options, { prefix: 1, maxInFlight: 1 })
   const { prefix = DEFAULTS.prefix, maxInFlight = DEFAULTS.maxInFlight } = options
   expectText('prefix', prefix)

@@ -1,3 +1,4 @@
+import type { Complete } from '../../base/arguments.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
@@ -48,7 +49,7 @@ export class EtcdStore implements LeaseStore {
 
   constructor(
     database: EtcdDatabase,
-    { prefix, maxInFlight }: Required<EtcdStoreOptions>,
+    { prefix, maxInFlight }: Complete<EtcdStoreOptions>,
     clock: Clock = systemClock,
   ) {
     const keys = new Keys(database.prefix + prefix)

@@ -95,7 +95,12 @@ async function trim(files: Files, { directory, number, older }: Generation): Pro
 /** Creates a history at `place`, or in the directory `below` it. False: there is one already. */
 export async function createHistory(
   files: Files,
-  { scratch, below = '', text, place }: { scratch: string; below?: string; text: string; place: string },
+  {
+    scratch,
+    below = '',
+    text,
+    place,
+  }: { scratch: string; below?: string | undefined; text: string; place: string },
 ): Promise<boolean> {
   const directory = join(scratch, below)
   let moved = false

@@ -1,13 +1,13 @@
 /** The options of `fileStore`, their defaults, limits and checks, and the numbers that the store is tuned with. */
-import { expectOptions, refuse } from '../../base/arguments.ts'
+import { type Complete, expectOptions, refuse } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 
 export interface FileStoreOptions {
   /** The store's clock, shared by all who use the directory. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
-export function checkOptions(directory: string, options: FileStoreOptions): Required<FileStoreOptions> {
+export function checkOptions(directory: string, options: FileStoreOptions): Complete<FileStoreOptions> {
   expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options
   if (typeof directory !== 'string' || directory === '') refuse('directory', 'a path', directory)

@@ -1,17 +1,17 @@
 /** The options of `firestoreStore`, their defaults, limits and checks, and the numbers that the store is tuned with. */
-import { expectOptions } from '../../base/arguments.ts'
+import { type Complete, expectOptions } from '../../base/arguments.ts'
 
 export interface FirestoreStoreOptions {
   /** The path of the collection that keeps the leases. Default `holdfast-leases`. */
-  readonly collection?: string
+  readonly collection?: string | undefined
   /** How many acquire requests may be in flight. The others wait in this process, in order. Default 100. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 const DEFAULTS = { collection: 'holdfast-leases', maxInFlight: 100 }
 
 /** The client checks the path of the collection. */
-export function checkOptions(options: FirestoreStoreOptions): Required<FirestoreStoreOptions> {
+export function checkOptions(options: FirestoreStoreOptions): Complete<FirestoreStoreOptions> {
   expectOptions(options, { collection: 1, maxInFlight: 1 })
   const { collection = DEFAULTS.collection, maxInFlight = DEFAULTS.maxInFlight } = options
   return { collection, maxInFlight }

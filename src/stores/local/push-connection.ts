@@ -15,7 +15,7 @@ import {
 
 /** How to open and close the connection, and whether anybody needs it. */
 export interface PushConnectionOptions<C> {
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /**
    * `broken` may be called at any time afterwards, also before the promise has settled. `stop` aborts when the attempt
    * is given up: after 10 s, or because the store was closed. Free then what is half open. A connection that opens all

@@ -6,21 +6,21 @@ import { expectName, type Names, namesOf } from './names.ts'
 
 export interface MysqlTable {
   /** Default: the database of the connection. */
-  readonly database?: string
+  readonly database?: string | undefined
   /** Default `holdfast_leases`. */
-  readonly table?: string
+  readonly table?: string | undefined
 }
 
 export interface MysqlStoreOptions extends MysqlTable {
   /** Creates the tables and procedures on the first call. Default true. */
-  readonly migrate?: boolean
+  readonly migrate?: boolean | undefined
   /** How often the store looks for its turn at least, while somebody waits or watches. Default 25 ms. */
-  readonly poll?: Duration
+  readonly poll?: Duration | undefined
   /**
    * How many acquire requests may be in flight. The others wait in this process, in order. Default: the connections
    * of the client.
    */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 const DEFAULTS = { migrate: true, poll: 25 }

@@ -16,7 +16,7 @@ export interface PushOptions {
   readonly run: <T>(work: (queries: Queries) => Promise<T>) => Promise<T>
   /** How often it looks for messages at least, while somebody waits or watches. */
   readonly pollMs: number
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 export class Push {

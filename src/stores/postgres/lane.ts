@@ -11,9 +11,9 @@ export interface LaneOptions {
   readonly run: RunQuery
   readonly ordinary: RunQuery
   /** A comment before each statement. */
-  readonly mark?: string
+  readonly mark?: string | undefined
   /** Nothing is under way, and nothing waits. */
-  readonly onIdle?: () => void
+  readonly onIdle?: (() => void) | undefined
 }
 
 interface Pending {

@@ -6,9 +6,9 @@ import { expectName } from './names.ts'
 
 export interface PostgresTable {
   /** Default: the first schema of the connection's search path. */
-  readonly schema?: string
+  readonly schema?: string | undefined
   /** Default `holdfast_leases`. */
-  readonly table?: string
+  readonly table?: string | undefined
 }
 
 export interface PostgresStoreOptions extends PostgresTable {
@@ -16,14 +16,14 @@ export interface PostgresStoreOptions extends PostgresTable {
    * The configuration of the connection for notifications, if `client` connects through a pooler. Default: the
    * configuration of `client`.
    */
-  readonly listen?: PostgresClient | PgConfig
+  readonly listen?: PostgresClient | PgConfig | undefined
   /** Creates or upgrades the tables on the first call. Default true. */
-  readonly migrate?: boolean
+  readonly migrate?: boolean | undefined
   /**
    * How many acquire requests may be in flight. The others wait in this process, in order. Default: the connections
    * of the client.
    */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 /** Where the tables are. */

@@ -4,11 +4,11 @@ import { expectPrefix, type RedisClient } from '../../clients/redis.ts'
 
 export interface RedisStoreOptions {
   /** The beginning of every key and channel, so that several applications can share a server. Default `holdfast`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** The client whose `duplicate()` becomes the connection that listens. Default `client`. */
-  readonly listen?: RedisClient
+  readonly listen?: RedisClient | undefined
   /** How many acquire requests may be in flight. The others wait in this process, in order. Default 1000. */
-  readonly maxInFlight?: number
+  readonly maxInFlight?: number | undefined
 }
 
 /** Redis pipelines. More requests in flight would delay renewals, which are sent on the same connection. */

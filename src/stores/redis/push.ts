@@ -24,7 +24,7 @@ export interface PushOptions {
   readonly listeners: LocalListeners
   /** Reads leases again whose end may have been missed. */
   readonly read: (resources: readonly string[], stop: Stop) => Promise<LeaseRecord[][]>
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 /**

@@ -1,20 +1,20 @@
 /** The options of `sqliteStore`, their defaults, limits and checks, and the numbers that the store is tuned with. */
 import type { DatabaseSync } from 'node:sqlite'
-import { expectOneOf, expectOptions, expectText, refuse } from '../../base/arguments.ts'
+import { type Complete, expectOneOf, expectOptions, expectText, refuse } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import { expectSqlite } from '../../clients/sqlite.ts'
 import { DEFAULT_TABLE } from '../options.ts'
 
 export interface SqliteStoreOptions {
   /** Default `holdfast_leases`. Three more tables have this name with `_waiters`, `_meta` and `_changes` after it. */
-  readonly table?: string
+  readonly table?: string | undefined
   /**
    * `full` waits for the disk before it grants or renews: for servers whose clients are on other machines. Default
    * `normal`. A connection of yours keeps its own setting.
    */
-  readonly synchronous?: 'normal' | 'full'
+  readonly synchronous?: 'normal' | 'full' | undefined
   /** The store's own clock. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 const DEFAULTS = { table: DEFAULT_TABLE, synchronous: 'normal' } as const
@@ -22,7 +22,7 @@ const DEFAULTS = { table: DEFAULT_TABLE, synchronous: 'normal' } as const
 export function checkOptions(
   pathOrDatabase: string | DatabaseSync,
   options: SqliteStoreOptions,
-): Required<SqliteStoreOptions> {
+): Complete<SqliteStoreOptions> {
   expectOptions(options, { table: 1, synchronous: 1, clock: 1 })
   const { table = DEFAULTS.table, synchronous = DEFAULTS.synchronous, clock = systemClock } = options
   if (typeof pathOrDatabase === 'string') expectText('pathOrDatabase', pathOrDatabase)

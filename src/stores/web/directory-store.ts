@@ -1,3 +1,4 @@
+import type { Complete } from '../../base/arguments.ts'
 import { type Clock, moment } from '../../base/clock.ts'
 import { LeaseError, messageOf } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
@@ -45,7 +46,7 @@ export class DirectoryStore implements LeaseStore {
   /** Names this store in the queues: when one of its waiters misses its turn, all of them lose their places. */
   readonly #channel = randomId()
 
-  constructor(directory: DirectorySource, { file: name, clock }: Required<DirectoryStoreOptions>) {
+  constructor(directory: DirectorySource, { file: name, clock }: Complete<DirectoryStoreOptions>) {
     const tools = { LeaseError, messageOf, moment, nameOf, pause }
     const release = (by: ReleaseAsk) => this.#releaseWork(by)
     this.#name = name

@@ -1,5 +1,5 @@
 /** The options of the stores of a browser, their defaults and checks, and the numbers that they are tuned with. */
-import { expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
+import { type Complete, expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import { checkTakeOver } from '../browser/frozen-tabs.ts'
@@ -8,18 +8,18 @@ import type { DirectorySource, WebLocks } from '../browser/platform.ts'
 
 export interface DirectoryStoreOptions {
   /** The file in the directory, and the channel by which its tabs wake each other. Default `holdfast.json`. */
-  readonly file?: string
+  readonly file?: string | undefined
   /** The clock that all tabs share. Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
 }
 
 export interface WebLockStoreOptions {
   /** Before the names of locks; also the name of the database and of the channel. Default `holdfast:`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Default: `navigator.locks`. */
-  readonly locks?: WebLocks
+  readonly locks?: WebLocks | undefined
   /** Default: the system's. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /**
    * A tab that holds a lease and does not answer for this long is frozen: a waiting tab takes its lease. At least 5 s.
    * `false`: the lease ends only with its tab, as a Web Lock does. Default 30 s.
@@ -29,7 +29,7 @@ export interface WebLockStoreOptions {
 
 export interface WebStoreOptions extends WebLockStoreOptions {
   /** For browsers without Web Locks. Default: the origin's private directory (OPFS). */
-  readonly directory?: DirectorySource
+  readonly directory?: DirectorySource | undefined
 }
 
 const DEFAULTS = { prefix: 'holdfast:', takeoverAfter: TAKE_OVER_MS, file: 'holdfast.json' }
@@ -54,7 +54,7 @@ export function checkLockOptions(options: WebLockStoreOptions): CheckedLockOptio
 export function checkDirectoryOptions(
   directory: DirectorySource,
   options: DirectoryStoreOptions,
-): Required<DirectoryStoreOptions> {
+): Complete<DirectoryStoreOptions> {
   expectOptions(options, { file: 1, clock: 1 })
   const { file = DEFAULTS.file, clock = systemClock } = options
   if (typeof directory !== 'function')

@@ -19,15 +19,15 @@ export interface FakeBrowserOptions {
   /** The time of the browser, usually a `FakeClock`. */
   readonly clock: Clock
   /** From 0 up to, not including, 1. With a seeded one every run is the same. Default: the clock's. */
-  readonly random?: () => number
+  readonly random?: (() => number) | undefined
   /** How long every call from a context to the browser, and every answer, takes. Default `[1, 3]`. */
-  readonly latency?: readonly [min: Duration, max: Duration]
+  readonly latency?: readonly [min: Duration, max: Duration] | undefined
   /** How long a message takes to a receiver. Default: `latency`. */
-  readonly messageLatency?: readonly [min: Duration, max: Duration]
+  readonly messageLatency?: readonly [min: Duration, max: Duration] | undefined
   /** `firefox` also reports keys that were set to the value they had. Default `chrome`. */
-  readonly flavour?: 'chrome' | 'firefox'
+  readonly flavour?: 'chrome' | 'firefox' | undefined
   /** The size of `storage.local`. Default 10 MiB. */
-  readonly quotaBytes?: number
+  readonly quotaBytes?: number | undefined
   /** How many times a message arrives at each receiver. Default: once. */
   readonly deliveries?: (() => number) | undefined
 }

@@ -15,9 +15,9 @@ export interface LifetimeOptions {
   /** What `openStore` gets. The directory is empty, and new for each case. */
   readonly address: (directory: string) => string
   /** Of the leases. Default 500 ms. */
-  readonly ttl?: Duration
+  readonly ttl?: Duration | undefined
   /** The test runner's functions. Default: the global ones. */
-  readonly runner?: TestRunner
+  readonly runner?: TestRunner | undefined
 }
 
 /** What Node says of a process whose top-level `await` nothing will ever settle. */

@@ -12,27 +12,27 @@ import { freezeUntilLost, handOver, handOverUntil, killHoldersAndWaiters, stopHo
 
 export interface TortureOptions extends LifetimeOptions {
   /** What the store says of itself. Default: everything. */
-  readonly supports?: Partial<Pick<StoreSupport, 'queue' | 'share'>>
+  readonly supports?: Partial<Pick<StoreSupport, 'queue' | 'share'>> | undefined
   /** How many processes contend for each of the two resources. Default 4. */
-  readonly workers?: number
+  readonly workers?: number | undefined
   /** How many holders and waiters are killed. Default 30. */
-  readonly kills?: number
+  readonly kills?: number | undefined
   /** How many holders are stopped until another holds the lease. Default 10. */
-  readonly stops?: number
+  readonly stops?: number | undefined
   /** How many times the server is restarted. Default 3. */
-  readonly restarts?: number
+  readonly restarts?: number | undefined
   /**
    * Stops the server, so that connections stay open and nothing is answered. The function that it returns lets the
    * server go on.
    */
-  readonly freeze?: () => () => unknown
+  readonly freeze?: (() => () => unknown) | undefined
   /**
    * Crashes the server and starts it again with its data. For a server that forgets in a crash what it acknowledged,
    * leave it out.
    */
-  readonly restart?: () => Promise<void>
+  readonly restart?: (() => Promise<void>) | undefined
   /** Gets a line about each case: how many leases were held, and the longest wait. */
-  readonly log?: (line: string) => void
+  readonly log?: ((line: string) => void) | undefined
 }
 
 const RESOURCES = ['north', 'south']

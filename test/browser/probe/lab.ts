@@ -68,7 +68,9 @@ export const scenarios = {
 
   /** Starts a bootstrap. It has read the first key with this prefix, but gets the answer in `endBootstrap`. */
   async startBootstrap(prefix: string) {
-    const { storage, messenger, ...context } = chromeContext() as Required<ReturnType<typeof chromeContext>>
+    const { storage, messenger, ...context } = chromeContext() as ReturnType<typeof chromeContext> & {
+      readonly messenger: library.Messenger
+    }
     const held = Promise.withResolvers<void>()
     late = createSync<{ readonly n: number }>({
       ...context,

@@ -92,6 +92,7 @@ async function runsWithOptions(jobs: JobStore): Promise<void> {
   })
   assert(run.ran)
   assert.equal((await once.wait(id, { wait: '1m', signal })).status, 'DONE')
+  assert.equal((await once.wait(id, { timeout: '1m' })).status, 'DONE')
 }
 
 async function givesOneResult(jobs: JobStore): Promise<void> {

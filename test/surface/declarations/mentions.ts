@@ -7,6 +7,8 @@ export interface PublicName {
   readonly id: string
   /** An interface, another type or a class. Otherwise it is only a value. */
   readonly isType: boolean
+  /** How many type parameters it has. */
+  readonly parameters: number
   /** The ids of the mentioned types, each with the name under which the declaration mentions it. */
   readonly mentions: ReadonlyMap<string, string>
 }
@@ -18,7 +20,9 @@ export function publicNames(path: string): PublicName[] {
     const found = file.exported(name)
     if (!found) return []
     const isType = /^(TS(Interface|TypeAlias)|Class)Declaration$/.test(found.node.type)
-    return [{ name, id: idOf(name, found), isType, mentions: mentionsIn(found) }]
+    const declared = 'typeParameters' in found.node ? found.node.typeParameters?.params : undefined
+    const parameters = declared?.filter((parameter) => !parameter.default).length ?? 0
+    return [{ name, id: idOf(name, found), isType, parameters, mentions: mentionsIn(found) }]
   })
 }
 

@@ -173,6 +173,7 @@ export class TypeReader {
     const members: Members = {}
     for (const node of signatures) {
       if (node.type !== 'TSPropertySignature' && node.type !== 'TSMethodSignature') continue
+      if (isNever(node)) continue
       const key = keyOf(node.key)
       const inner = { ...scope, place: `${scope.place}.${key}` }
       if (node.type === 'TSMethodSignature' && node.kind === 'method')
@@ -219,6 +220,11 @@ export class TypeReader {
     const objects = alternatives(type, this.types).filter((one) => one.kind === 'object')
     return Object.assign({}, ...objects.map(({ members }) => members))
   }
+}
+
+/** A property that must not be there is no option. */
+function isNever(node: TSSignature): boolean {
+  return node.type === 'TSPropertySignature' && node.typeAnnotation?.typeAnnotation.type === 'TSNeverKeyword'
 }
 
 function inheritedFrom(name: string, place: string): Members {
