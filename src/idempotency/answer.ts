@@ -38,7 +38,7 @@ export function decodeAnswer(stored: JsonValue): Answer | null {
   return { status, headers: pairs, body }
 }
 
-/** `null` if the bytes are not UTF-8, or have a NUL, which Postgres cannot store. */
+/** `null` if the bytes are not UTF-8, or have a NUL, which a `jsonb` column of Postgres cannot store. */
 function textOf(bytes: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

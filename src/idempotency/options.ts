@@ -51,7 +51,7 @@ export interface IdempotencyOptions<R = Request> {
   readonly maxResponse?: number | undefined
   /** Names of more headers that a replay has, such as `set-cookie`. Default: none. */
   readonly headers?: readonly string[] | undefined
-  /** Whether an answer is kept. Default: not 5xx, 408, 425 or 429, nor another 4xx with `Retry-After`. */
+  /** Whether an answer is kept. Default: not 5xx, 401, 408, 425 or 429, nor another 4xx with `Retry-After`. */
   readonly keeps?: ((answer: AnswerHead) => boolean) | undefined
   /** If the store does not answer: `refuse` with 503, or let the request `pass` unprotected. Default `refuse`. */
   readonly onUnavailable?: 'refuse' | 'pass' | undefined
@@ -211,6 +211,6 @@ function namesOf(option: string, names: unknown): string[] {
 
 /** Errors that a later try may not have are not kept: the client may repeat the request with the same key. */
 function keepsByDefault({ status, headers }: AnswerHead): boolean {
-  if (status >= 500 || [408, 425, 429].includes(status)) return false
+  if (status >= 500 || [401, 408, 425, 429].includes(status)) return false
   return status < 400 || !headers.has('retry-after')
 }

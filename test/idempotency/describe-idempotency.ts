@@ -171,6 +171,7 @@ export function describeIdempotency(name: string, open: () => OpenedJobs | Promi
     it.each([
       [500, {}],
       [503, {}],
+      [401, {}],
       [408, {}],
       [425, {}],
       [429, {}],
