@@ -1,6 +1,10 @@
+import type { Stop } from '../base/abort.ts'
+import type { Context } from './context.ts'
+import type { Keeper } from './keeper.ts'
 import type { Lease } from './lease.ts'
-import type { LeaseOptions } from './options.ts'
+import type { CheckedOptions, LeaseOptions } from './options.ts'
 import type { Tools } from './rare-methods.ts'
+import type { Ask } from './store.ts'
 
 /** Several leases that were acquired together. */
 export interface LeaseGroup extends AsyncDisposable {
@@ -15,7 +19,8 @@ export interface LeaseGroup extends AsyncDisposable {
 }
 
 /**
- * One after the other in sorted order, so that two callers never wait for each other. If one cannot be acquired, or is
+ * All in one request, if the store can and all of them are free. Otherwise one after the other in sorted order, so that
+ * two callers never wait for each other. If one cannot be acquired, or is
  * lost while the caller waits for another one, all are released. When the wait is used up, each of the names that are
  * left is still asked for once: a group that is free is granted, however short the wait is.
  */
@@ -36,18 +41,26 @@ export async function acquireAll(
       // When all of them have ended: none is released after the call.
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     }
+    const add = (keeper: Keeper) => {
+      const lease = handle(keeper)
+      byName.set(lease.resource, lease)
+      const { signal } = lease
+      const lose = () => {
+        loss.abort(signal.reason)
+        stop.abort(signal.reason)
+      }
+      if (signal.aborted) lose()
+      else signal.addEventListener('abort', lose)
+    }
     try {
-      for (const resource of names.toSorted()) {
+      const sorted = names.toSorted()
+      const together = await acquireTogether(tools, sorted, options, { context, stop, started })
+      for (const keeper of together) add(keeper)
+      stop.throwIfAborted()
+      for (const resource of together.length > 0 ? [] : sorted) {
         const now = clock.monotonic()
         const wait = Math.max(0, options.wait - (now - started))
-        const lease = handle(await acquire(context, { ...options, resource, wait }, stop, now))
-        byName.set(resource, lease)
-        const { signal } = lease
-        signal.addEventListener('abort', () => {
-          loss.abort(signal.reason)
-          stop.abort(signal.reason)
-        })
-        signal.throwIfAborted()
+        add(await acquire(context, { ...options, resource, wait }, stop, now))
         stop.throwIfAborted()
       }
     } catch (error) {
@@ -68,6 +81,68 @@ export async function acquireAll(
       },
     }
   }, options)
+}
+
+/** What `run` of the manager gives to its work. */
+interface Run {
+  readonly context: Context
+  readonly stop: Stop
+  readonly started: number
+}
+
+/**
+ * Asks the store for all of them in one request. Resolves with none if the store cannot do that, if one of the names is
+ * not free, or if the request failed. What a request without an answer may have been granted is released.
+ */
+async function acquireTogether(
+  tools: Tools,
+  names: readonly string[],
+  options: CheckedOptions,
+  { context, stop, started }: Run,
+): Promise<readonly Keeper[]> {
+  const { store, clock, callTimeout, endsWithProcess, emit } = context
+  const { owner, ttl, metadata, share, atLeast, lockDelay, replace, wait } = options
+  const isOffered = store.supports.share || !(share || atLeast || lockDelay)
+  if (!store.acquireAll || names.length === 1 || replace || !isOffered) return []
+  const keepers = new Map<string, Keeper>()
+  const endedEarly = new Set<string>()
+  const asks = names.map((resource): Ask => {
+    const id = tools.randomId()
+    const lost = () => {
+      endedEarly.add(id)
+      keepers.get(id)?.lose('ended')
+    }
+    return { resource, id, owner, ttl, metadata, share, atLeast, lockDelay, endsWithProcess, lost }
+  })
+  for (const ask of asks) emit(ask, { type: 'attempt', attempt: 1 })
+  const sent = tools.moment(clock)
+  stop.limited = false
+  const call = store.acquireAll(asks, stop)
+  const patience = wait ? Math.max(wait, tools.FIRST_CALL_MS) : Infinity
+  const isLimited = stop.limited && callTimeout <= patience
+  const limit = isLimited ? Infinity : Math.min(callTimeout, patience)
+  try {
+    const grants = await tools.answerWithin(call, limit, context, names[0], stop)
+    stop.throwIfAborted()
+    for (const { lease, replaced } of grants ?? []) {
+      if (replaced?.state === 'expired') emit(lease, { type: 'expired', lease: replaced })
+      const keeper = tools.keepGrant(context, options, lease, sent, started, 1)
+      keepers.set(lease.id, keeper)
+      if (endedEarly.has(lease.id)) keeper.lose('ended')
+    }
+    return [...keepers.values()]
+  } catch (cause) {
+    for (const keeper of keepers.values()) context.untilDone(keeper.release())
+    for (const ask of asks) {
+      if (!keepers.has(ask.id)) context.giveUp(ask, options)
+      // The release may overtake a slow request.
+      context.giveUp(ask, options, call)
+    }
+    stop.throwIfAborted()
+    const error = tools.asLeaseError(cause, names[0])
+    for (const ask of asks) emit(ask, { type: 'error', operation: 'acquire', error })
+    return []
+  }
 }
 
 /** Every name once. A name that occurs twice would wait for itself. */

@@ -4,6 +4,8 @@ import { createChannel } from '../base/channel.ts'
 import { moment } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { FIRST_CALL_MS } from '../base/options.ts'
+import { randomId } from '../base/random-id.ts'
 import { checkName } from '../base/resource-name.ts'
 import { acquire } from './acquire.ts'
 import { type Keeper, keepGrant } from './keeper.ts'
@@ -18,15 +20,18 @@ import type { ManagedStore } from './store.ts'
 
 /** What the rare methods have from the core: see there. */
 const CORE = {
+  FIRST_CALL_MS,
   LeaseError,
   acquire,
   answerWithin,
+  asLeaseError,
   checkEach,
   checkName,
   createChannel,
   expectOneAttempt,
   keepGrant,
   moment,
+  randomId,
   refuse,
 }
 export type Core = typeof CORE

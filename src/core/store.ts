@@ -33,6 +33,14 @@ export interface HoldingStore {
    */
   acquire(ask: Ask, call?: CallOptions): Promise<Answer>
 
+  /**
+   * Grants all of these requests, in their order, or none of them: `null`. They are for different resources, and each is
+   * decided as by `acquire` without `wake` and `replace`, but none is granted while others wait for its resource. Takes
+   * one round trip. A store that is busy may answer `null`:
+   * the caller then asks for one after the other. Absent: it always does.
+   */
+  acquireAll?(asks: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null>
+
   /** Extends a live lease to `max(its expiry, now + ttl)`. Never creates one, and never revives an expired one. */
   renew(ask: RenewAsk, call?: CallOptions): Promise<Renewal>
 

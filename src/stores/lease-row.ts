@@ -136,6 +136,15 @@ export function ask(
   return mayHold ? grant(row, request, now, effects) : refuse(row, request, channel, now, unread)
 }
 
+/** Whether `ask` would grant a request that does not wait. Changes nothing. */
+export function wouldGrant(row: LeaseRow, request: RowAsk, now: number): boolean {
+  // A repeated request is granted again, whoever waits.
+  if (row.queue.size > 0 && !liveLease(row, request.id, now)) return false
+  const leases = row.leases.map((lease) => ({ ...lease }))
+  const copy = { ...row, leases, queue: new Map(), reserved: new Map() }
+  return ask(copy, request, null, now, new Effects()).granted
+}
+
 /** Extends a live lease. Never creates one, and never revives an expired one. */
 export function renew(
   row: LeaseRow,

@@ -2,6 +2,7 @@ import type { LeaseRecord } from '../base/records.ts'
 import type {
   Answer,
   Ask,
+  Grant,
   LeasePage,
   ListQuery,
   ReleaseAsk,
@@ -23,6 +24,7 @@ import {
   renew,
   shownRecords,
   waitingIn,
+  wouldGrant,
 } from './lease-row.ts'
 
 /** All resources of a store that keeps them together: in memory, or in one file. */
@@ -42,6 +44,13 @@ export class LeaseTable {
     const row = this.rows.get(resource) ?? newRow(resource, this.floor)
     this.rows.set(resource, row)
     return ask(row, request, wake ? channel : null, now, effects)
+  }
+
+  /** All or none, and without a change then: `null`. */
+  acquireAll(requests: readonly Ask[], now: number, effects: Effects): Grant[] | null {
+    const rows = requests.map(({ resource }) => this.rows.get(resource) ?? newRow(resource, this.floor))
+    if (!rows.every((row, n) => wouldGrant(row, requests[n] as Ask, now))) return null
+    return requests.map((request) => this.acquire(request, '', now, effects) as Grant)
   }
 
   renew(request: RenewAsk, now: number, effects: Effects): Renewal {

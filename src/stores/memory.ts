@@ -1,7 +1,7 @@
 import { expectOptions } from '../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
-import type { LeaseStore } from '../core/index.ts'
+import type { Ask, LeaseStore } from '../core/index.ts'
 import { Effects } from './lease-row.ts'
 import { LeaseTable } from './lease-table.ts'
 import { LocalListeners } from './local/listeners.ts'
@@ -22,19 +22,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
   expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options
   expectClock('clock', clock)
-  const table = new LeaseTable()
-  const listeners = new LocalListeners(clock)
-  let pruneAt = 0
-  let closed = false
+  const data = new MemoryData(clock)
+  const { table, listeners } = data
+  const transact: MemoryData['transact'] = (step) => data.transact(step)
+  const close = () => data.close()
 
-  return {
+  const store: LeaseStore = {
     kind: 'memory',
     supports: { queue: true, push: true, expiry: true, list: true, share: true },
 
     async acquire(request) {
       const answer = transact((now, effects) => {
-        // Also after the clock has stepped back.
-        if (now >= pruneAt || now < pruneAt - PRUNE_EVERY_MS) prune(now)
+        data.pruneIfDue(now)
         return table.acquire(request, request.id, now, effects)
       })
       listeners.answered(request, answer)
@@ -69,7 +68,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
     async sweep({ limit }) {
       return transact((now, effects) => {
         const swept = table.sweep(limit, now, effects)
-        prune(now)
+        data.prune(now)
         return swept
       })
     },
@@ -81,24 +80,53 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
     close,
     [Symbol.asyncDispose]: close,
   }
+  const acquireAll: LeaseStore['acquireAll'] = async (requests) => {
+    const grants = transact((now, effects) => {
+      data.pruneIfDue(now)
+      return table.acquireAll(requests, now, effects)
+    })
+    for (const [n, grant] of (grants ?? []).entries()) listeners.answered(requests[n] as Ask, grant)
+    return grants
+  }
+  // A spread must not copy it: a wrapper `{ ...store, acquire }` would otherwise be passed by.
+  return Object.defineProperty(store, 'acquireAll', { value: acquireAll })
+}
 
-  async function close(): Promise<void> {
-    closed = true
-    listeners.clear()
+/** All leases, and those in this process who wait, hold and watch. */
+class MemoryData {
+  readonly table = new LeaseTable()
+  readonly listeners: LocalListeners
+  readonly #clock: Clock
+  #pruneAt = 0
+  #isClosed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.listeners = new LocalListeners(clock)
   }
 
-  function transact<T>(step: (now: number, effects: Effects) => T): T {
-    if (closed) throw new LeaseError('closed', 'this memory store was closed')
+  transact<T>(step: (now: number, effects: Effects) => T): T {
+    if (this.#isClosed) throw new LeaseError('closed', 'this memory store was closed')
     const effects = new Effects()
-    const result = step(clock.now(), effects)
-    listeners.carryOut(effects)
+    const result = step(this.#clock.now(), effects)
+    this.listeners.carryOut(effects)
     // In a microtask, so that a watcher that calls the store does so after this call and not within it.
-    for (const lease of effects.changes) queueMicrotask(() => listeners.tellChange(lease))
+    for (const lease of effects.changes) queueMicrotask(() => this.listeners.tellChange(lease))
     return result
   }
 
-  function prune(now: number): void {
-    pruneAt = now + PRUNE_EVERY_MS
-    table.prune(now)
+  pruneIfDue(now: number): void {
+    // Also after the clock has stepped back.
+    if (now >= this.#pruneAt || now < this.#pruneAt - PRUNE_EVERY_MS) this.prune(now)
+  }
+
+  prune(now: number): void {
+    this.#pruneAt = now + PRUNE_EVERY_MS
+    this.table.prune(now)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.listeners.clear()
   }
 }

@@ -1,6 +1,7 @@
 import { expectOptions } from '../base/arguments.ts'
 import { type Duration, millisOf } from '../base/duration.ts'
 import {
+  type Ask,
   type CallOptions,
   type Clock,
   LeaseError,
@@ -98,17 +99,17 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     }
   }
 
+  const withPush = (ask: Ask) => mapCallbacks(ask, push)
+
   const chaos: ChaosStore = {
     kind: store.kind,
     supports: store.supports,
     faults: options.faults ?? {},
-    acquire: (ask, options) =>
-      call(() =>
-        store.acquire(
-          { ...ask, ...(ask.wake && { wake: push(ask.wake) }), ...(ask.lost && { lost: push(ask.lost) }) },
-          limitedByCaller(options),
-        ),
-      ),
+    acquire: (ask, options) => call(() => store.acquire(withPush(ask), limitedByCaller(options))),
+    ...(store.acquireAll && {
+      acquireAll: (asks: readonly Ask[], options?: CallOptions) =>
+        call(() => (store as Required<LeaseStore>).acquireAll(asks.map(withPush), limitedByCaller(options))),
+    }),
     renew: (ask, options) => call(() => store.renew(ask, options)),
     release: (ask, options) => call(() => store.release(ask, limitedByCaller(options))),
     sweep: (query, options) => call(() => store.sweep(query, options)),
@@ -139,4 +140,11 @@ function limitedByCaller(call?: CallOptions): CallOptions | undefined {
       return call.signal
     },
   } as CallOptions
+}
+
+function mapCallbacks(
+  ask: Ask,
+  push: <A extends unknown[]>(on: (...args: A) => void) => (...args: A) => void,
+): Ask {
+  return { ...ask, ...(ask.wake && { wake: push(ask.wake) }), ...(ask.lost && { lost: push(ask.lost) }) }
 }

@@ -16,6 +16,7 @@ import { queueCases } from './conformance/queue.ts'
 import { sharedQueueCases } from './conformance/shared-queue.ts'
 import { sharingCases } from './conformance/sharing.ts'
 import { takeOverCases } from './conformance/take-over.ts'
+import { togetherCases } from './conformance/together.ts'
 import { tokenCases } from './conformance/token.ts'
 import { Transcript } from './conformance/transcript.ts'
 import { watchCases } from './conformance/watch.ts'
@@ -121,6 +122,7 @@ const CASES: readonly Case[] = [
   ...tokenCases,
   ...expiryCases,
   ...takeOverCases,
+  ...togetherCases,
   ...sharingCases,
   ...keepingCases,
   ...keptCases,

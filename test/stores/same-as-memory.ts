@@ -27,11 +27,16 @@ export interface Comparison {
   readonly steals?: boolean
   /** Whether leases may keep the resource after their end. Default true. */
   readonly keeps?: boolean
+  /** Whether the store can grant several requests together. Default false. */
+  readonly together?: boolean
   /** Default: the same waiters have been called. */
   expectSameCalled?(actual: readonly Caller[], expected: readonly Caller[]): void
 }
 
-export type AskedStore = Pick<LeaseStore, 'acquire' | 'renew' | 'release' | 'read' | 'list' | 'sweep'>
+export type AskedStore = Pick<
+  LeaseStore,
+  'acquire' | 'acquireAll' | 'renew' | 'release' | 'read' | 'list' | 'sweep'
+>
 
 export interface Processes extends AsyncDisposable {
   readonly stores: readonly AskedStore[]
@@ -83,6 +88,7 @@ export async function expectSameAsMemory(comparison: Comparison): Promise<void> 
 
 function actionOf(comparison: Comparison) {
   const { usesClock, shortestTtl = 50, waits, sweeps = true, steals = true, keeps = true } = comparison
+  const { together = false } = comparison
   const [by, resource] = [fc.nat(CALLERS - 1), fc.constantFrom('a', 'a', 'a', 'b')]
   const ttl = usesClock ? fc.constantFrom(shortestTtl, 1000, 5000) : fc.constant(LONG_MS)
   /** Which token, counted from the newest. */
@@ -102,6 +108,7 @@ function actionOf(comparison: Comparison) {
       { weight: steals ? 1 : 0, arbitrary: fc.constant('any' as const) },
     ),
   })
+  const acquireAll = fc.record({ type: fc.constant('acquireAll' as const), by, resource, ttl })
   const release = fc.record({ type: fc.constant('release' as const), by, resource })
   const renew = fc.record({ type: fc.constant('renew' as const), by, resource, ttl })
   const force = fc.record({ type: fc.constant('force' as const), by, resource, newest })
@@ -109,6 +116,7 @@ function actionOf(comparison: Comparison) {
   const pass = fc.record({ type: fc.constant('pass' as const), ms: fc.constantFrom(1, 60, 999, 2000) })
   return fc.oneof(
     { weight: 6, arbitrary: acquire },
+    { weight: together ? 2 : 0, arbitrary: acquireAll },
     { weight: 3, arbitrary: release },
     { weight: 2, arbitrary: renew },
     { weight: 1, arbitrary: force },
@@ -167,6 +175,16 @@ class World {
       const by = request.type === 'force' ? { token: this.#tokenOf(resource, request.newest) } : { id }
       const { ended, holders } = await store.release({ resource, ...by })
       return ended ?? holders
+    }
+    if (request.type === 'acquireAll') {
+      const names = resource === 'a' ? RESOURCES : RESOURCES.toReversed()
+      const asks = names.map((name) => {
+        const id = `caller ${by} for ${name}`
+        return { resource: name, id, owner: id, ttl: request.ttl, share: this.#shares[by], lost: () => {} }
+      })
+      const grants = await store.acquireAll?.(asks)
+      for (const { id } of grants ? asks : []) this.#called.delete(id)
+      return grants
     }
     const { type: _, waits, replace, ...ask } = request
     this.#called.delete(id)

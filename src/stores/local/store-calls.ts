@@ -2,11 +2,23 @@ import type { Stop } from '../../base/abort.ts'
 import { expectWhole } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { CALL_TIMEOUT_MS } from '../../base/options.ts'
-import type { Answer, Ask, CallOptions, ReleaseAsk, Released, StoreLoad } from '../../core/index.ts'
+import type {
+  Answer,
+  Ask,
+  CallOptions,
+  Grant,
+  Refusal,
+  ReleaseAsk,
+  Released,
+  StoreLoad,
+} from '../../core/index.ts'
 import { CallOrder, type RequestOrder } from './call-order.ts'
 import { Calls, type CallsOptions, type Work } from './calls.ts'
 import { CHECK_QUEUED_EVERY_MS, LOST_AFTER_MS } from './options.ts'
 import { RenewalQueue } from './renewal-queue.ts'
+
+/** Nothing is kept for a request of a group that was not granted. */
+const NOT_GRANTED: Refusal = { granted: false, holders: [], place: null, retryIn: null }
 
 /** What the calls of a lease store need to know. */
 export interface StoreCallsOptions extends CallsOptions {
@@ -115,6 +127,27 @@ export class StoreCalls extends Calls {
         this.#enqueue({ ask, at: this.clock.monotonic(), timeoutMs, stop, send, drop })
       })
     return this.scan(queuing, call, ask.resource)
+  }
+
+  /** Requests that are sent as one. Not while others wait until they may be sent: then the answer is `null`. */
+  acquireAll(
+    asks: readonly Ask[],
+    work: Work<readonly Grant[] | null>,
+    call?: CallOptions,
+  ): Promise<readonly Grant[] | null> {
+    if (this.#queue.length > 0 || this.#sent.size >= this.#maxInFlight) return Promise.resolve(null)
+    const at = this.clock.monotonic()
+    const all = asks.map((ask) => ({ ask, sent: { at, release: undefined } }))
+    for (const { ask, sent } of all) this.#sent.set(ask.id, sent)
+    return this.follow(work, {
+      call,
+      resource: asks[0]?.resource,
+      atClose: 'await',
+      ended: (grants, isGone) => {
+        for (const [n, { ask, sent }] of all.entries())
+          this.#ended(ask, sent, grants === null ? NOT_GRANTED : grants?.[n], isGone)
+      },
+    })
   }
 
   renew<T>(work: Work<T>, call?: CallOptions, resource?: string): Promise<T> {

@@ -55,6 +55,48 @@ export class Batches {
     return new Promise((resolve, reject) => this.#add({ shard, keys, args, stop, resolve, reject }))
   }
 
+  /**
+   * The answers to acquire requests that are granted together. One script decides about those of a slot: all of them
+   * have answers, or none has.
+   */
+  async runTogether(operations: readonly Operation[], stop: Stop): Promise<Map<Operation, Reply>> {
+    const groups = this.#byShard ? [...Map.groupBy(operations, ({ shard }) => shard).values()] : [operations]
+    const answers = new Map<Operation, Reply>()
+    try {
+      await Promise.all(
+        groups.map(async (group) => {
+          const replies = await this.#evalTogether(group, stop)
+          for (const [n, reply] of replies.entries()) answers.set(group[n] as Operation, parseReply(reply))
+        }),
+      )
+      return answers
+    } catch (error) {
+      if (this.#byShard || !isReply(error, 'CROSSSLOT')) throw error
+      this.#byShard = true
+      stop.throwIfAborted()
+      return this.runTogether(operations, stop)
+    }
+  }
+
+  async #evalTogether(operations: readonly Operation[], stop: Stop): Promise<readonly unknown[]> {
+    const { keys, args } = textsOf(operations)
+    const { together } = this.#scripts
+    const sha = this.#shas.get(together)
+    const withScript = () => {
+      stop.throwIfAborted()
+      return this.#redis.eval(together, keys, args)
+    }
+    const asked = sha ? this.#redis.evalSha(sha, keys, args) : withScript()
+    const replies = await asked.catch((error) => {
+      if (isReply(error, 'NOSCRIPT')) return withScript()
+      throw error
+    })
+    const isComplete =
+      Array.isArray(replies) && (replies.length === 0 || replies.length === operations.length)
+    if (!isComplete) throw malformedAnswer('Redis', replies)
+    return replies
+  }
+
   #add(operation: Pending): void {
     if (this.#underWay === 0 && this.#waiting.length === 0) void this.#send([operation])
     else if (this.#waiting.push(operation) === 1) queueMicrotask(() => this.#sendWaiting())
@@ -97,14 +139,7 @@ export class Batches {
 
   #request(batch: Batch): { script: string; keys: string[]; args: string[] } {
     const script = batch.length === 1 ? this.#scripts.one : this.#scripts.many
-    const keys: string[] = []
-    const args: string[] = []
-    // `flatMap` takes several times as long.
-    for (const operation of batch) {
-      keys.push(...operation.keys)
-      args.push(...operation.args)
-    }
-    return { script, keys, args }
+    return { script, ...textsOf(batch) }
   }
 
   #onFailed(batch: Batch, error: unknown): void {
@@ -121,6 +156,17 @@ export class Batches {
     const bytes = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0'))
     this.#shas.set(script, bytes.join(''))
   }
+}
+
+function textsOf(operations: readonly Operation[]): { keys: string[]; args: string[] } {
+  const keys: string[] = []
+  const args: string[] = []
+  // `flatMap` takes several times as long.
+  for (const operation of operations) {
+    keys.push(...operation.keys)
+    args.push(...operation.args)
+  }
+  return { keys, args }
 }
 
 /**
@@ -142,18 +188,23 @@ function deliver(batch: Batch, reply: unknown): void {
     answer(operation, Array.isArray(replies) ? replies[index] : undefined)
 }
 
-/** A reply is a list, `error <message>`, or `<clock> <value>`. */
 function answer({ resolve, reject }: Pending, reply: unknown): void {
-  if (Array.isArray(reply)) {
-    resolve({ now: 0, value: reply })
-    return
+  try {
+    resolve(parseReply(reply))
+  } catch (error) {
+    reject(error)
   }
+}
+
+/** A reply is a list, `error <message>`, or `<clock> <value>`. */
+function parseReply(reply: unknown): Reply {
+  if (Array.isArray(reply)) return { now: 0, value: reply }
   const text = String(reply)
   const space = text.indexOf(' ')
   const first = text.slice(0, space)
   const value = text.slice(space + 1)
   const now = Number(first)
-  if (first === 'error') reject(new Error(`ERR ${value}`))
-  else if (now > 0) resolve({ now, value })
-  else reject(malformedAnswer('Redis', reply))
+  if (first === 'error') throw new Error(`ERR ${value}`)
+  if (now > 0) return { now, value }
+  throw malformedAnswer('Redis', reply)
 }

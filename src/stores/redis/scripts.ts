@@ -105,6 +105,10 @@ local SIMPLE = {
   end,
 }
 
+local function keysAt(k)
+  return { row = KEYS[k], watched = KEYS[k + 1], queue = KEYS[k + 2], index = KEYS[k + 3], shared = KEYS[k + 4] }
+end
+
 local function step()
   local k, a = nextKey, nextArg
   local op, first, second, third, fourth = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
@@ -114,8 +118,7 @@ local function step()
   local key, watched = KEYS[k], KEYS[k + 1]
   ${shortPath}
   transitions = transitions or createTransitions()
-  local keys = { row = key, watched = watched, queue = KEYS[k + 2], index = KEYS[k + 3], shared = KEYS[k + 4] }
-  return clock .. ' ' .. transitions[op](keys, first, second, third, fourth)
+  return clock .. ' ' .. transitions[op](keysAt(k), first, second, third, fourth)
 end
 `
 
@@ -124,6 +127,8 @@ export interface Scripts {
   readonly one: string
   /** Several operations. It answers with a list of their answers. One that fails does not affect the others. */
   readonly many: string
+  /** Several acquire requests: the answers of all, each of them a grant, or an empty list and no change. */
+  readonly together: string
 }
 
 /** The prefix is part of the text, because it is the same in every call. JSON quotes it in a way that Lua reads. */
@@ -144,6 +149,19 @@ while ARGV[nextArg] do
   if not ok then reply = 'error ' .. (type(reply) == 'table' and reply.err or reply) end
   replies[#replies + 1] = reply
 end
+return replies
+`,
+    together: `${head}
+${operations(SHORT_PATH)}
+transitions = createTransitions()
+local k, a = 1, 1
+while ARGV[a] do
+  local terms = ARGV[a] == 'share' and ARGV[a + 4] or ''
+  if not transitions.fits(keysAt(k), ARGV[a + 1], terms) then return {} end
+  k, a = k + 5, a + ARG_COUNT[ARGV[a]]
+end
+local replies = {}
+while ARGV[nextArg] do replies[#replies + 1] = step() end
 return replies
 `,
   }

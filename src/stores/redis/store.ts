@@ -9,6 +9,7 @@ import type {
   Answer,
   Ask,
   CallOptions,
+  Grant,
   LeasePage,
   LeaseStore,
   ListQuery,
@@ -24,7 +25,7 @@ import type {
 } from '../../core/index.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { StoreCalls } from '../local/store-calls.ts'
-import { Batches, type Reply } from './batches.ts'
+import { Batches, type Operation, type Reply } from './batches.ts'
 import { Keys } from './names.ts'
 import { type CheckedOptions, MAX_KEPT_KEYS, TIDY_EVERY, TRIAL_MS } from './options.ts'
 import { Push } from './push.ts'
@@ -92,6 +93,10 @@ export class RedisStore implements LeaseStore {
 
   acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
     return this.#calls.acquire(ask, (stop) => this.#acquire(ask, stop), call)
+  }
+
+  acquireAll(asks: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null> {
+    return this.#calls.acquireAll(asks, (stop) => this.#acquireAll(asks, stop), call)
   }
 
   renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
@@ -169,19 +174,48 @@ export class RedisStore implements LeaseStore {
   }
 
   async #request(ask: Ask, stop: Stop, mayJoin = true): Promise<Answer> {
-    const { resource, id, wake, lost, replace = '' } = ask
-    const lease = packLease(ask, this.#push.channel)
-    const terms = packTerms(ask)
-    const args = [lease, wake && mayJoin ? packWaiter(ask) : '', String(replace)]
-    const reply = this.#run(resource, terms ? ['share', ...args, terms] : ['acquire', ...args], stop)
+    const reply = this.#batches.run(this.#operation(ask, mayJoin), stop)
     // Its wake-up or its loss may arrive before the answer.
     this.#listeners.expect(ask)
-    const answer = this.#parseAnswer(ask, await reply)
+    return this.#answered(ask, await reply)
+  }
+
+  async #acquireAll(asks: readonly Ask[], stop: Stop): Promise<readonly Grant[] | null> {
+    const operations = asks.map((ask) => this.#operation(ask, false))
+    const answering = this.#batches.runTogether(operations, stop)
+    // An id that waits or holds is still to be told.
+    const known = new Set(asks.filter(({ id }) => this.#listeners.has(id)))
+    for (const ask of asks) this.#listeners.expect(ask)
+    const replies = await answering
+    const grants: Grant[] = []
+    for (const [n, ask] of asks.entries()) {
+      const reply = replies.get(operations[n] as Operation)
+      const answer = reply && this.#answered(ask, reply)
+      if (answer?.granted) grants.push(answer)
+      else if (!known.has(ask)) this.#listeners.forget(ask.id)
+    }
+    if (grants.length === asks.length) return grants
+    // In a cluster, another slot has refused.
+    for (const { lease } of grants) await this.#release({ resource: lease.resource, id: lease.id }, stop)
+    return null
+  }
+
+  #answered(ask: Ask, reply: Reply): Answer {
+    const answer = this.#parseAnswer(ask, reply)
     if (answer.granted) {
       this.#listeners.granted(answer.lease)
-      if (lost) this.#push.openForHolder(answer.lease)
-    } else this.#listeners.refused(id, answer.place !== null)
+      if (ask.lost) this.#push.openForHolder(answer.lease)
+    } else this.#listeners.refused(ask.id, answer.place !== null)
     return answer
+  }
+
+  #operation(ask: Ask, mayJoin: boolean): Operation {
+    const { resource, wake, replace = '' } = ask
+    const { shard, all: keys } = this.#keysOf(resource)
+    const terms = packTerms(ask)
+    const waiter = wake && mayJoin ? packWaiter(ask) : ''
+    const args = [packLease(ask, this.#push.channel), waiter, String(replace)]
+    return { shard, keys, args: terms ? ['share', ...args, terms] : ['acquire', ...args] }
   }
 
   #parseAnswer(ask: Ask, { now, value }: Reply): Answer {

@@ -180,6 +180,13 @@ ${QUEUE}
     return answer
   end
 
+  -- Whether a request that does not wait would be granted.
+  function transitions.fits(keys, lease, terms)
+    local row = load(keys)
+    local own = find(row, match(lease, '^%S+ %S+ (%S+) '))
+    return own and isLive(own) or not row.waits and fitsLeases(row, match(terms, '^%d*'))
+  end
+
   function transitions.acquire(keys, lease, waiter, replace)
     return transitions.share(keys, lease, waiter, replace, ' 0 0')
   end

@@ -8,6 +8,7 @@ import type {
   Answer,
   Ask,
   CallOptions,
+  Grant,
   LeasePage,
   LeaseStore,
   ListQuery,
@@ -20,7 +21,7 @@ import type {
   WaitingQueue,
 } from '../../core/index.ts'
 import { cursorOf, mayBeListed, pageOf } from '../lease-page.ts'
-import { ask, release, shownRecords, waitingIn } from '../lease-row.ts'
+import { ask, release, shownRecords, waitingIn, wouldGrant } from '../lease-row.ts'
 import { LocalListeners } from '../local/listeners.ts'
 import { checkedSoon, ownProcess, withProcess } from '../local/process-node.ts'
 import { StoreCalls } from '../local/store-calls.ts'
@@ -34,6 +35,9 @@ import { liveWaiters } from './queue.ts'
 import { Renewals } from './renewals.ts'
 import { DamagedRows, type StoredRow } from './rows.ts'
 import { type Step, Transitions } from './transitions.ts'
+
+/** Rolls the transaction back in which several requests are granted or none. */
+class NotGranted extends Error {}
 
 /** The port on SQLite. Each call is synchronous, unless the database is busy. */
 export class SqliteStore implements LeaseStore {
@@ -79,6 +83,11 @@ export class SqliteStore implements LeaseStore {
     // What must not be forgotten once it was told.
     const work = (stop: Stop) => this.#onDisk(this.#queue.write(() => this.#acquire(request), stop))
     return this.#calls.acquire(request, work, call)
+  }
+
+  acquireAll(requests: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null> {
+    const work = (stop: Stop) => this.#onDisk(this.#queue.write(() => this.#acquireAll(requests), stop))
+    return this.#calls.acquireAll(requests, work, call)
   }
 
   async renew(request: RenewAsk, call?: CallOptions): Promise<Renewal> {
@@ -219,6 +228,29 @@ export class SqliteStore implements LeaseStore {
     this.#listeners.answered(request, answer)
     this.#push.start()
     return answer
+  }
+
+  /** In one transaction, which is rolled back if one of them is refused. */
+  #acquireAll(requests: readonly Ask[]): readonly Grant[] | null {
+    this.#pruneIfDue()
+    try {
+      const grants = this.#transitions.transact((transaction) =>
+        requests.map((request) => {
+          const rowAsk = withProcess(request)
+          const step: Step<Grant> = (row, now, effects, unread) => {
+            if (!wouldGrant(row, rowAsk, now)) throw new NotGranted()
+            return ask(row, rowAsk, null, now, effects, unread) as Grant
+          }
+          return transaction.changeOrCreate(request.resource, request.id, step)
+        }),
+      )
+      for (const [n, grant] of grants.entries()) this.#listeners.answered(requests[n] as Ask, grant)
+      this.#push.start()
+      return grants
+    } catch (error) {
+      if (error instanceof NotGranted) return null
+      throw error
+    }
   }
 
   #release(by: ReleaseAsk): Released {

@@ -10,6 +10,7 @@ import type { Mutant } from './mutant.ts'
 import { queueMutants } from './queue.ts'
 import { sharingMutants } from './sharing.ts'
 import { timeMutants } from './time.ts'
+import { togetherMutants } from './together.ts'
 
 /** Returns the store with the mistake of this name. The store itself stays as it is. */
 export function mutateStore(store: LeaseStore, mistake: StoreMistake): LeaseStore {
@@ -34,6 +35,7 @@ const MUTANTS = {
   ...sharingMutants,
   ...lookingMutants,
   ...failingMutants,
+  ...togetherMutants,
 }
 
 /** A store may be an object of a class, whose methods are not copied by a spread. */
@@ -42,6 +44,9 @@ function methodsOf(store: LeaseStore): LeaseStore {
     kind: store.kind,
     supports: store.supports,
     acquire: (ask, call) => store.acquire(ask, call),
+    ...(store.acquireAll && {
+      acquireAll: (asks, call) => (store as Required<LeaseStore>).acquireAll(asks, call),
+    }),
     renew: (ask, call) => store.renew(ask, call),
     release: (by, call) => store.release(by, call),
     read: (names, call) => store.read(names, call),

@@ -103,6 +103,7 @@ function view(data: LeaseStore): LeaseStore {
   return {
     ...data,
     acquire: (ask, call) => reach(() => data.acquire(ask, call)),
+    acquireAll: (asks, call) => reach(async () => data.acquireAll?.(asks, call) ?? null),
     renew: (ask) => reach(() => data.renew(ask)),
     release: (by) => reach(() => data.release(by)),
     read: (names) => reach(() => data.read(names)),

@@ -18,6 +18,7 @@ it.each(cases)('Redis answers like the memory store $title', async ({ waits, swe
     runs: 15,
     usesClock: true,
     waits,
+    together: true,
     sweeps,
     open: (count, clock) => new RedisProcesses(count, clock),
   })

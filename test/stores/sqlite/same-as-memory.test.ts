@@ -21,6 +21,7 @@ const cases = [
 it.each(cases)('SQLite answers like the memory store $title', async ({ isWatched, ...requests }) => {
   await expectSameAsMemory({
     ...requests,
+    together: true,
     runs: 25,
     usesClock: true,
     async open(count, clock) {

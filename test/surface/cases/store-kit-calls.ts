@@ -37,6 +37,13 @@ async function sendsRequests(): Promise<void> {
     assert((await calls.acquire(ASK, acquire, call)).granted)
     assert((await calls.renew(renew, call, resource)).ok)
     assert((await calls.release({ resource, id }, release, call)).ended)
+    assert.equal(await calls.acquireAll([ASK], () => null), null)
+    assert.equal(
+      (await calls.acquireAll([ASK], () => table.acquireAll([ASK], systemClock.now(), new Effects()), call))
+        ?.length,
+      1,
+    )
+    assert((await calls.release({ resource, id }, release)).ended)
     assert.equal(await calls.run(() => 5), 5)
     const inSteps = async (stop: Parameters<CallWork<unknown>>[0]) => {
       stop.throwIfAborted()

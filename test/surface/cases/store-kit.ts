@@ -37,6 +37,7 @@ function keepsTable(): void {
   const table = new LeaseTable()
   assert(table.acquire(asking('a'), '', NOW, effects).granted)
   assert(!table.acquire(asking('b', { wake: () => {} }), 'a channel', NOW, effects).granted)
+  assert.equal(table.acquireAll([asking('c')], NOW, effects), null)
   const { resource } = asking('a')
   assert(table.renew({ resource, id: 'a', ttl: TTL }, NOW, effects).ok)
   assert.equal(table.read([resource], NOW)[0]?.[0]?.id, 'a')

@@ -28,6 +28,15 @@ export async function storeCase(open: () => LeaseStore | Promise<LeaseStore>): P
     await store.sweep({ limit: 10 }, options)
     const by = options ? { resource, token: answer.lease.token } : { resource, id: ask.id }
     assert((await store.release(by, options)).ended)
+    if (!store.acquireAll) continue
+    const asks = ['b', 'c'].map((name) => ({
+      ...ask,
+      resource: `${resource}:${name}`,
+      id: crypto.randomUUID(),
+    }))
+    const grants = await store.acquireAll(asks, options)
+    assert.equal(grants?.length, 2)
+    for (const { resource, id } of asks) assert((await store.release({ resource, id }, options)).ended)
   }
   assert(store.explain === undefined || store.explain(new LeaseError('closed', 'closed')) instanceof Error)
   await store.close()
