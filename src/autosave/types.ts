@@ -215,13 +215,13 @@ export interface AutoSave<T> extends AsyncDisposable {
 
 export type AutoSaveOperation = 'acquire' | 'write' | 'collect' | 'journal' | 'restore'
 
-interface EventBase {
+export interface AutoSaveEventBase {
   /** Milliseconds since 1970. Never goes back from one event to the next. */
   readonly at: number
 }
 
 /** The events of AutoSave, delivered in order. No event contains what the user wrote. */
-export type AutoSaveEvent = EventBase &
+export type AutoSaveEvent = AutoSaveEventBase &
   (
     | {
         readonly type: 'autosave:state'

@@ -25,6 +25,7 @@ export {
   type DocumentLockPhase,
   type DocumentLockState,
   type HandoffRequest,
+  type IdleHolder,
   INITIAL_STATE,
   type Person,
 } from './lock-state.ts'

@@ -31,7 +31,7 @@ const observed = {
   state: v.picklist(['held', 'kept', 'released', 'expired', 'taken-over']),
 }
 /** A lease without its id, for observers: whoever knows the id may renew and release the lease. */
-export const observedLease = v.object(observed)
+const observedLease = v.object(observed)
 export const leaseRecord = v.object({ ...observed, id: v.string() })
 
 export const leaseAsk = v.object({

@@ -18,7 +18,7 @@ export const auditEntry = v.object({
 export const auditPage = v.object({ entries: v.array(auditEntry), next: v.exactOptional(v.number()) })
 
 const count = v.number()
-export const statsBucket = v.object({
+const statsBucket = v.object({
   at: instant,
   grants: count,
   /** Requests that this node has answered: granted, or refused without a place in the queue. */

@@ -207,7 +207,7 @@ export function isForgettable(row: LeaseRow, now: number): boolean {
 }
 
 /** Whether no clock that steps back by less than an hour could produce the token again. */
-export function isTokenOld({ token, endedAt }: Pick<LeaseRow, 'token' | 'endedAt'>, now: number): boolean {
+function isTokenOld({ token, endedAt }: Pick<LeaseRow, 'token' | 'endedAt'>, now: number): boolean {
   return Math.max(endedAt, token / TOKENS_PER_MS) + KEEP_FREE_MS <= now
 }
 

@@ -14,7 +14,7 @@ export {
 } from './chrome.ts'
 export { type Coordinator, createCoordinator } from './coordinator.ts'
 export { type IndexedDbStorage, indexedDbStorage } from './indexeddb-storage.ts'
-export { STORAGE_KEYS, type StorageKeys } from './layout.ts'
+export { type LayoutName, STORAGE_KEYS, type StorageKeys } from './layout.ts'
 export {
   type HeldLease,
   type RequestsLocks,

@@ -114,7 +114,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
 }
 
 /** Describes the problem with a file that the user named. */
-export function fileProblem(path: string, error: unknown): string {
+function fileProblem(path: string, error: unknown): string {
   const { code = '' } = Object(error) as NodeJS.ErrnoException
   return `${path}: ${FILE_PROBLEMS[code] ?? messageOf(error)}`
 }

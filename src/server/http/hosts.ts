@@ -4,7 +4,7 @@ import { HttpError } from './http-error.ts'
 const LOOPBACK = /^(localhost|[\w.-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
 /** Accepts every name. */
-export const EVERY_HOST: HostCheck = () => true
+const EVERY_HOST: HostCheck = () => true
 
 /** Whether the server answers to this `Host`, with or without a port. */
 export type HostCheck = (host: string) => boolean

@@ -6,7 +6,7 @@ const MAX_NAME_CHARACTERS = 64
 const LONGEST_SUFFIX = '_v3_end_expired'
 
 /** Part of the names of the procedures, so that each version has its own and none is replaced while others call it. */
-export const PROCEDURES_VERSION = 3
+const PROCEDURES_VERSION = 3
 
 /** The names of everything that belongs to one table of leases, quoted. */
 export interface Names {

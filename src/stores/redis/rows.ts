@@ -96,7 +96,7 @@ export function packLease(ask: Ask, channel: string): string {
 }
 
 /** What others are shown of a lease, besides its times and its token. */
-export function packAbout({ resource, id, owner, metadata }: Ask): string {
+function packAbout({ resource, id, owner, metadata }: Ask): string {
   return JSON.stringify({ resource, id, owner, metadata })
 }
 

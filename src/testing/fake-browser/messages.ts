@@ -15,8 +15,8 @@ export interface Receiver {
 /** How many times a message arrives. In a real browser once; 0 or 2 to test what a sender or receiver survives. */
 export type Deliveries = () => number
 
-export const NO_RECEIVER = 'Could not establish connection. Receiving end does not exist.'
-export const CHANNEL_CLOSED =
+const NO_RECEIVER = 'Could not establish connection. Receiving end does not exist.'
+const CHANNEL_CLOSED =
   'A listener indicated an asynchronous response by returning true, but the message channel closed before a response was received'
 
 /** Carries a message to the receivers, and the first answer back. Resolves with `undefined` if nobody answers. */

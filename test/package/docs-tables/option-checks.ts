@@ -17,7 +17,7 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/idempotency.md#The client': ['src/idempotency/idempotent-fetch.ts#IdempotentFetchOptions'],
   'docs/once.md#Behind a queue 2': [
     'src/once/task-handler.ts#TaskHandlerOptions',
-    'src/once/run.ts#RunOptions ttl heartbeat callTimeout maxAttempts',
+    'src/once/run.ts#RunOptions add ttl heartbeat callTimeout maxAttempts',
   ],
   'docs/once.md#One result for everybody who asks': ['src/once/result.ts#ResultOptions'],
   'docs/once.md#Options': ['src/once/once.ts#OnceOptions'],
@@ -66,8 +66,31 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/stores/web.md#Options 2': ['src/stores/web/options.ts#DirectoryStoreOptions'],
 }
 
+/** The parts whose calls wait, by the interface that declares `wait`. */
+const WAITS: Readonly<Record<string, string>> = {
+  createLeases: 'src/core/options.ts#LeaseOptions wait',
+  'once.result': 'src/once/result.ts#ResultOptions wait',
+  'once.wait': 'src/once/wait.ts#WaitOptions wait',
+  idempotent: 'src/idempotency/options.ts#IdempotencyOptions wait',
+  'lock.acquire': 'src/client/document-lock-types.ts#AcquireDocumentOptions wait',
+  createAutoSave: 'src/autosave/types.ts#AutoSaveOptions wait',
+  webLocks: 'src/sync/locks.ts#WebLocksOptions wait',
+}
+
+const WAIT_CHECK: TableCheck = {
+  table: 'docs/guide.md#Waiting',
+  about: 'the call',
+  nameOf: (cell) => /`(.*?)`/.exec(cell)?.[1] ?? cell,
+  rows: () =>
+    Object.entries(WAITS).map(([call, source]) => {
+      const [option] = optionsOf(source)
+      if (!option) throw new Error(`${source} is not declared`)
+      return [call, usualCell(option), PROSE]
+    }),
+}
+
 /** Every option has a row, with the default of its comment. */
-export const OPTION_CHECKS: readonly TableCheck[] = Object.entries(OPTION_TABLES).map(([table, sources]) => ({
+const TABLE_CHECKS: readonly TableCheck[] = Object.entries(OPTION_TABLES).map(([table, sources]) => ({
   table,
   about: 'the option',
   nameOf: (cell) => cell.replaceAll('`', '').replace(/\(.*/, ''),
@@ -79,6 +102,8 @@ export const OPTION_CHECKS: readonly TableCheck[] = Object.entries(OPTION_TABLES
           table.endsWith('manager 2') ? [option.name, PROSE] : [option.name, usualCell(option), PROSE],
       ),
 }))
+
+export const OPTION_CHECKS: readonly TableCheck[] = [WAIT_CHECK, ...TABLE_CHECKS]
 
 /** `file#Interface`, and then the names of some of its members if not all are meant. */
 export function optionsOf(source: string): Member[] {
