@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import { FakeClock } from '../testing/index.ts'
 import { type Clock, idempotentFetch } from './index.ts'
 
@@ -133,7 +134,7 @@ describe('idempotentFetch', () => {
     const stop = new AbortController()
     const { fetch } = answering(503)
     const answer = idempotentFetch({ fetch, clock })(url, { ...post, signal: stop.signal })
-    await vi.waitFor(() => expect(fetch).toHaveBeenCalled())
+    await eventually(() => expect(fetch).toHaveBeenCalled())
     stop.abort(new Error('enough'))
     await expect(answer).rejects.toThrow('enough')
     const sending = idempotentFetch({

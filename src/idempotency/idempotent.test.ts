@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../../test/eventually.ts'
 import {
   describeIdempotency,
   handlerThatWaits,
@@ -208,7 +209,7 @@ describe('idempotent', () => {
     const answered = handler(post()).then((response) => {
       answer = response
     })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await clock.advance('1s')
       expect(answer).toBeDefined()
     })
