@@ -10,7 +10,8 @@ const MAX_PARAMETERS = 4
 
 /**
  * Functions that are longer. Whoever makes one shorter takes it off the list. Some may stay: closures of a page, which
- * minify better than classes, and tables of routes, which read from top to bottom.
+ * minify better than classes, tables of routes, which read from top to bottom, and functions
+ * of a database, each of which is one text in SQL.
  */
 const LONGER: ReadonlySet<string> = new Set([
   'autosave/archive.ts#createArchive',
@@ -68,11 +69,11 @@ const LONGER: ReadonlySet<string> = new Set([
   'stores/mysql/transitions.ts#transitions',
   'stores/mysql/upkeep.ts#upkeep',
   'stores/postgres/queries.ts#queriesOf',
-  'stores/postgres/queue.ts#queue',
-  'stores/postgres/shared-leases.ts#sharing',
+  'stores/postgres/shared-ends.ts#free',
+  'stores/postgres/shared-leases.ts#ask',
   'stores/postgres/shared-queue.ts#sharedQueue',
-  'stores/postgres/transitions.ts#transitions',
-  'stores/postgres/upkeep.ts#upkeep',
+  'stores/postgres/transitions.ts#acquire',
+  'stores/postgres/transitions.ts#release',
   'sync/indexeddb-storage.ts#indexedDbStorage',
   'sync/reader.ts#createReader',
   'sync/sync.ts#createSync',

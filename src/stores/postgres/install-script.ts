@@ -7,13 +7,17 @@
  *     shared    one row per lease of a resource that has, or had a moment ago, others than one exclusive lease
  *     meta      one row: the version, the token floor, when to prune, who watches
  *
+ * Each function is one text in plain SQL: fill in the names, and it can be read, changed and tried in `psql`. Steps that
+ * several functions have are repeated in them, because a call that passes a row costs about as much as a statement. For
+ * the same reason one UPDATE writes a row, instead of assignments to its fields and an UPDATE.
+ *
  * Only who has locked the row of a resource changes its waiters and shared leases. A statement that waits for the rows
  * of several resources takes them in the order of their names, and one that takes them in another order never waits.
  */
 import { literal } from '../../clients/sql-text.ts'
-import { listing } from './listing.ts'
 import type { Names } from './names.ts'
 import { queue } from './queue.ts'
+import { readFunctions } from './read-functions.ts'
 import { sharing } from './shared-leases.ts'
 import { sharedQueue } from './shared-queue.ts'
 import { transitions } from './transitions.ts'
@@ -53,12 +57,15 @@ export function isInternal(names: Names, name: string): boolean {
   return functionNames(names, INTERNAL).includes(name)
 }
 
+/** The statements that create the functions, in the order in which they need each other. */
+export function functionTexts(names: Names): string {
+  const parts = [upkeep, queue, sharedQueue, transitions, sharing, readFunctions]
+  return parts.map((part) => part(names)).join('\n')
+}
+
 /** The body of a `do` statement. */
 export function installScript(names: Names): string {
   const { bare, schema, meta, tables } = names
-  const functions = [upkeep, queue, sharedQueue, transitions, sharing, listing]
-    .map((part) => part(names))
-    .join('\n')
   return `
 declare
   statement text;
@@ -93,7 +100,7 @@ begin
   loop
     execute statement;
   end loop;
-  execute ${literal(functions)};
+  execute ${literal(functionTexts(names))};
   update ${meta} set version = ${SCHEMA_VERSION}, oldest = ${OLDEST_VERSION};
 end`
 }

@@ -16,8 +16,8 @@ import type {
 } from '../../core/index.ts'
 import { cursorOf } from '../lease-page.ts'
 import { AcquireQueries } from './acquire-queries.ts'
-import { END_OF_RESOURCE } from './listing.ts'
 import { MAX_IDENTIFIER_BYTES, type Names } from './names.ts'
+import { END_OF_RESOURCE } from './read-functions.ts'
 
 const MAY_ANSWER_NULL = ['abandon', 'probe']
 

@@ -1,12 +1,18 @@
-import type { Names } from './names.ts'
-import { STANDBY_WITHIN } from './options.ts'
-import { BY_KEY, MAY_SEE_PROCESSES, MILLISECOND, RESERVATION, SECOND } from './units.ts'
-
 /**
  * The queue of one resource. Whoever calls these functions has locked the row of the resource. They read the waiters
  * in later statements than the one that waited for the lock: each statement sees what was committed before it began.
  */
-export function queue({ waiters, fn, dollars }: Names): string {
+
+import type { Names } from './names.ts'
+import { STANDBY_WITHIN } from './options.ts'
+import { BY_KEY, MAY_SEE_PROCESSES, MILLISECOND, RESERVATION, SECOND } from './units.ts'
+
+export function queue(names: Names): string {
+  const functions = [isDead, tell, dismiss, bury, alert, settle, leave]
+  return functions.map((text) => text(names)).join('')
+}
+
+function isDead({ fn, dollars }: Names): string {
   return `
 -- The listening connection of the waiter is gone, so its process is. Another process may have got the same pid.
 create function ${fn('is_dead')}(_pid integer, _started bigint) returns boolean language plpgsql
@@ -22,11 +28,19 @@ begin
     where coalesce((extract(epoch from a.backend_start) * ${SECOND})::bigint = _started, true));
 end
 ${dollars};
+`
+}
 
+function tell({ waiters, fn, dollars }: Names): string {
+  return `
 create function ${fn('tell')}(w ${waiters}, _in numeric) returns void language sql as ${dollars}
   select ${fn('announce')}(nullif(w.channel, ''), json_build_object('wake', _in, 'resource', w.resource, 'id', w.id))
 ${dollars};
+`
+}
 
+function dismiss({ waiters, fn, dollars }: Names): string {
+  return `
 -- A waiter missed its turn. It and all others of its process lose their places, and are told to ask again.
 create function ${fn('dismiss')}(absent ${waiters}, _asker text) returns void language plpgsql as ${dollars}
 declare
@@ -42,7 +56,11 @@ begin
   end loop;
 end
 ${dollars};
+`
+}
 
+function bury({ waiters, fn, dollars }: Names): string {
+  return `
 -- All that are dead leave together, wherever they are in the queue.
 create function ${fn('bury')}(_resource text, at bigint) returns void ${BY_KEY} as ${dollars}
 begin
@@ -52,7 +70,11 @@ begin
     where ${fn('is_dead')}(pid, started)));
 end
 ${dollars};
+`
+}
 
+function alert({ waiters, fn, dollars }: Names): string {
+  return `
 -- Tells the first waiter behind '_last', which has no reservation, when it may have its turn at the earliest: a shared
 -- one when the first lease or reservation ends, an exclusive one when the last does. Those without a connection cannot
 -- be told, and ask in time anyway.
@@ -70,7 +92,11 @@ begin
   end if;
 end
 ${dollars};
+`
+}
 
+function settle({ waiters, fn, dollars }: Names): string {
+  return `
 -- Brings the queue up to this moment: ends a reservation that was not used, and makes the next one if the resource
 -- is free. Returns the first waiter, which has the reservation. '_asker' need not be told, because it is the caller.
 create function ${fn('settle')}(_resource text, _first bigint, _free boolean, at bigint, _asker text)
@@ -104,7 +130,11 @@ begin
   return head;
 end
 ${dollars};
+`
+}
 
+function leave({ waiters, fn, dollars }: Names): string {
+  return `
 -- Returns the first place of the queue without this waiter; null if nobody is left. '_first' is that of the head.
 create function ${fn('leave')}(_resource text, _id text, _first bigint) returns bigint language plpgsql as ${dollars}
 declare

@@ -1,11 +1,8 @@
+/** The queue of a shared resource: as many of the first waiters as fit together have a reservation. */
+
 import type { Names } from './names.ts'
 import { BY_KEY, RESERVATION } from './units.ts'
 
-/** The clock stepped back since the lease was written. */
-const isAhead = `s.expires_at > at + s.span or (s.at_least is not null and s.acquired_at > at)
-        or s.kept_until > at + greatest(s.at_least, s.lock_delay)`
-
-/** The queue of a shared resource: as many of the first waiters as fit together have a reservation. */
 export function sharedQueue({ waiters, shared, fn, dollars }: Names): string {
   return `
 -- Brings the resource up to this moment. Leases that have ended keep it no longer than they may, reservations that
@@ -38,7 +35,8 @@ begin
       into taken, allowed, soonest, latest, kept_to, is_stale
       from (
         select ${fn('kept')}(s) as kept, coalesce(s.share, 1) as share,
-          s.kept_until is not null or s.expires_at <= at as is_over, ${isAhead} or s.kept_until <= at as is_stale
+          s.kept_until is not null or s.expires_at <= at as is_over, s.expires_at > at + s.span or (s.at_least is not null and s.acquired_at > at)
+        or s.kept_until > at + greatest(s.at_least, s.lock_delay) or s.kept_until <= at as is_stale
         from ${shared} s where s.resource = _resource
         -- So that each of them is computed once.
         offset 0) s;
@@ -49,7 +47,8 @@ begin
       acquired_at = case when s.at_least is null then s.acquired_at else least(s.acquired_at, at) end,
       kept_until = case when s.kept_until is not null
         then least(s.kept_until, at + greatest(s.at_least, s.lock_delay)) end
-      where s.resource = _resource and (${isAhead});
+      where s.resource = _resource and (s.expires_at > at + s.span or (s.at_least is not null and s.acquired_at > at)
+        or s.kept_until > at + greatest(s.at_least, s.lock_delay));
     delete from ${shared} s where s.resource = _resource and s.kept_until <= at;
   end loop;
   if _first is null then

@@ -5,47 +5,80 @@
  *
  * Every function locks the row of the resource first and reads the clock once, after that: two readings may fall on
  * two sides of an expiry. Grants and renewals must survive a crash of the server. Other changes need not wait for
- * the disk: a lost release ends with its TTL, and a lost place in the queue is taken again.
+ * the disk: a lost release ends with its TTL, and a lost place in the queue is taken again. Several calls may share a
+ * transaction. Then it waits for the disk if one of them must: the setting `holdfast.commit` tells the others.
+ *
+ * An UPDATE reads in its `returning` whether somebody watches. A new watcher waits until the UPDATEs that did not see
+ * it have ended.
  */
-import { RESERVATION_MS } from '../options.ts'
+import { literal } from '../../clients/sql-text.ts'
+import { EXACT_PLACES, RESERVATION_MS } from '../options.ts'
 import type { Names } from './names.ts'
-import { announce, commitLazily, commitSafely, isWatched, steps, tellLoss } from './steps.ts'
-import { BY_KEY, MILLISECOND } from './units.ts'
-import { endLease } from './upkeep.ts'
+import { BY_KEY, CLOCK, MILLISECOND, PLACE_WITHOUT_CONNECTION } from './units.ts'
 
 export function transitions(names: Names): string {
-  const { waiters, fn, dollars } = names
-  const { lock, begin, findWaiter, joinQueue, ...common } = steps(names)
-  const variables = `${common.variables}
-  head ${waiters};`
-  const { settle, leaveQueue, save, grant, extend } = exclusiveSteps(names)
-  const ifShared = (call: string) => `if r.shared then
-    return ${call};
-  end if;`
-  const holders = `case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end`
+  const functions = [acquire, renew, release, abandon]
+  return functions.map((text) => text(names)).join('')
+}
+
+function acquire({ table, waiters, meta, fn, dollars }: Names): string {
   return `
 create or replace function ${fn('acquire')}(_resource text, _id text, _owner text, _ttl integer, _metadata text,
   _address text, _waits boolean, _replace bigint) returns text ${BY_KEY} as ${dollars}
 declare
-  ${variables}
+  r ${table};
+  was ${table};
+  at bigint;
+  live boolean;
+  lease json;
+  ended json;
+  channel text;
+  commits text;
+  head ${waiters};
   mine ${waiters};
   ahead bigint;
 begin
-  ${lock}
+  select * into r from ${table} where resource = _resource for no key update;
   if not found then
     r := ${fn('make')}(_resource);
   end if;
-  ${ifShared(`${fn('ask')}(_resource, _id, _owner, _ttl, _metadata, _address, _waits, _replace, false, null, null, null)`)}
-  ${begin}
-  ${settle('not live', '_id')}
+  if r.shared then
+    return ${fn('ask')}(_resource, _id, _owner, _ttl, _metadata, _address, _waits, _replace, false, null, null, null);
+  end if;
+  if not ${fn('is_whole')}(r) then
+    raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
+      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
+  end if;
+  at := ${CLOCK};
+  was := r;
+  -- A clock that stepped back must not lengthen anything.
+  if r.expires_at > at + r.span then
+    r.expires_at := at + r.span;
+  end if;
+  live := coalesce(at < r.expires_at, false);
+  if r.first_place is not null then
+    head := ${fn('settle')}(_resource, r.first_place, not live, at, _id);
+    r.first_place := head.place;
+  end if;
   if live and r.id = _id then
-    ${commitSafely}
-    ${extend('_address')}
+    commits := set_config('holdfast.commit', 'safe', true);
+  if current_setting('synchronous_commit') = 'off' then
+    commits := set_config('synchronous_commit', 'on', true);
+  end if;
+    r.expires_at := greatest(r.expires_at, at + _ttl * ${MILLISECOND}::bigint);
+    update ${table} t set
+      expires_at = r.expires_at, span = r.expires_at - at, address = _address, first_place = r.first_place
+    where resource = _resource
+    returning ${fn('describe')}(t, 'held', at), (select watch_channel from ${meta} where watch_until > at) into lease, channel;
   elsif (live and r.token = _replace) or (not live and coalesce(head.id = _id, true)) then
-    ${commitSafely}
+    commits := set_config('holdfast.commit', 'safe', true);
+  if current_setting('synchronous_commit') = 'off' then
+    commits := set_config('synchronous_commit', 'on', true);
+  end if;
     if r.id is not null then
       ended := ${fn('describe')}(r, case when live then 'taken-over' else 'expired' end, at);
-      ${tellLoss(fn, 'r')}
+      perform ${fn('announce')}(split_part(r.address, ' ', 1),
+      json_build_object('lost', r.id, 'token', r.token));
     end if;
     if head.id is not null then
       if head.id <> _id and head.reserved_until is not null then
@@ -53,137 +86,280 @@ begin
       end if;
       r.first_place := ${fn('leave')}(_resource, _id, head.place);
     end if;
-    ${grant}
+    update ${table} t set
+      token = greatest(r.token + 1, at), id = _id, owner = _owner, metadata = _metadata::json, acquired_at = at,
+      expires_at = at + _ttl * ${MILLISECOND}::bigint, span = _ttl * ${MILLISECOND}::bigint, address = _address, first_place = r.first_place
+    where resource = _resource
+    returning ${fn('describe')}(t, 'held', at), (select watch_channel from ${meta} where watch_until > at) into lease, channel;
   else
-    ${commitLazily}
-    ${findWaiter}
-    ${joinQueue('null')}
-    ${save}
+    if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
+    if r.first_place is not null then
+      select * into mine from ${waiters} where resource = _resource and id = _id;
+    end if;
+    if _waits then
+      mine.channel := coalesce(split_part(_address, ' ', 1), '');
+      mine.pid := nullif(split_part(_address, ' ', 2), '');
+      mine.started := nullif(split_part(_address, ' ', 3), '');
+      mine.expires_at := case when mine.pid is null then at + ${PLACE_WITHOUT_CONNECTION} end;
+      if mine.place is null then
+        r.last_place := r.last_place + 1;
+        r.first_place := coalesce(r.first_place, r.last_place);
+        mine.place := r.last_place;
+        insert into ${waiters} values (_resource, mine.place, _id, _owner, mine.channel, mine.pid, mine.started,
+          mine.expires_at, null, null);
+      else
+        update ${waiters} w
+          set channel = mine.channel, pid = mine.pid, started = mine.started, expires_at = mine.expires_at
+          where resource = _resource and place = mine.place and (w.channel, w.pid, w.started, w.expires_at)
+            is distinct from (mine.channel, mine.pid, mine.started, mine.expires_at);
+      end if;
+    end if;
+    if mine.place is not null then
+      select count(*) into ahead from (
+        select from ${waiters} where resource = _resource and place >= r.first_place and place < mine.place
+        limit ${EXACT_PLACES}) w;
+      if ahead = ${EXACT_PLACES} then
+        ahead := mine.place - r.first_place;
+      end if;
+    end if;
+    if r *<> was then
+      update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
+      where resource = _resource;
+    end if;
     return json_build_object(
       'granted', false,
-      'holders', ${holders},
+      'holders', case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end,
       'place', ahead,
       'retryIn', ceil((case when live then r.expires_at else head.reserved_until end - at) / ${MILLISECOND}.0)
         + coalesce(ahead, 0) * ${RESERVATION_MS});
   end if;
-  ${announce(fn, 'ended', 'lease')}
+  if channel is not null then
+    perform ${fn('announce')}(channel, ended), ${fn('announce')}(channel, lease);
+  end if;
   return json_build_object('granted', true, 'lease', lease, 'replaced', ended);
-end
-${dollars};
-
-create or replace function ${fn('renew')}(_resource text, _id text, _ttl integer) returns text
-  ${BY_KEY} as ${dollars}
-declare
-  ${variables}
-begin
-  ${lock}
-  ${ifShared(`${fn('prolong')}(_resource, _id, _ttl)`)}
-  ${begin}
-  ${settle('not live', 'null')}
-  if live and r.id = _id then
-    ${commitSafely}
-    ${extend('r.address')}
-    ${announce(fn, 'lease')}
-    return json_build_object('ok', true, 'lease', lease);
-  end if;
-  ${commitLazily}
-  ${save}
-  return json_build_object('ok', false, 'holders', ${holders});
-end
-${dollars};
-
-create or replace function ${fn('release')}(_resource text, _id text, _token bigint) returns text
-  ${BY_KEY} as ${dollars}
-declare
-  ${variables}
-begin
-  ${lock}
-  ${ifShared(`${fn('free')}(_resource, _id, _token, true)`)}
-  ${begin}
-  -- That a lease has expired is told to one caller, ever.
-  if live or r.id is null then
-    ${commitLazily}
-  else
-    ${commitSafely}
-  end if;
-  if r.id = _id or (r.id is not null and r.token = _token) then
-    ended := ${fn('describe')}(r, case when live then 'released' else 'expired' end, at);
-    if r.id is distinct from _id then
-      ${tellLoss(fn, 'r')}
-    end if;
-    ${settle('true', '_id')}
-    -- It may wait again, since its lease has expired.
-    if _id is not null then
-      ${leaveQueue('true')}
-    end if;
-    ${endLease(names)}
-    ${announce(fn, 'ended')}
-    return json_build_object('ended', ended, 'holders', '[]'::json);
-  end if;
-  ${settle('not live', '_id')}
-  ${leaveQueue('not live')}
-  ${save}
-  return json_build_object('ended', null, 'holders', ${holders});
-end
-${dollars};
-
--- Gives back a place in the queue whose waiter has gone. Unlike a release it never ends a lease.
-create or replace function ${fn('abandon')}(_resource text, _id text) returns text ${BY_KEY} as ${dollars}
-declare
-  ${variables}
-begin
-  ${lock}
-  ${ifShared(`${fn('free')}(_resource, _id, null, false)`)}
-  ${begin}
-  ${commitLazily}
-  ${settle('not live', '_id')}
-  ${leaveQueue('not live')}
-  ${save}
-  return null;
 end
 ${dollars};
 `
 }
 
-/** Steps of these functions only, on the same variables. */
-function exclusiveSteps(names: Names) {
-  const { table, fn } = names
-  const ttl = `_ttl * ${MILLISECOND}::bigint`
-  const returning = `where resource = _resource
-    returning ${fn('describe')}(t, 'held', at), ${isWatched(names)} into lease, channel;`
-  return {
-    /** Both are SQL expressions. `asker`: the id that need not be woken, because it is the caller. */
-    settle: (isFree: 'not live' | 'true', asker: '_id' | 'null') => `if r.first_place is not null then
-    head := ${fn('settle')}(_resource, r.first_place, ${isFree}, at, ${asker});
+function renew({ table, waiters, meta, fn, dollars }: Names): string {
+  return `
+create or replace function ${fn('renew')}(_resource text, _id text, _ttl integer) returns text
+  ${BY_KEY} as ${dollars}
+declare
+  r ${table};
+  was ${table};
+  at bigint;
+  live boolean;
+  lease json;
+  ended json;
+  channel text;
+  commits text;
+  head ${waiters};
+begin
+  select * into r from ${table} where resource = _resource for no key update;
+  if r.shared then
+    return ${fn('prolong')}(_resource, _id, _ttl);
+  end if;
+  if not ${fn('is_whole')}(r) then
+    raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
+      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
+  end if;
+  at := ${CLOCK};
+  was := r;
+  -- A clock that stepped back must not lengthen anything.
+  if r.expires_at > at + r.span then
+    r.expires_at := at + r.span;
+  end if;
+  live := coalesce(at < r.expires_at, false);
+  if r.first_place is not null then
+    head := ${fn('settle')}(_resource, r.first_place, not live, at, null);
     r.first_place := head.place;
-  end if;`,
+  end if;
+  if live and r.id = _id then
+    commits := set_config('holdfast.commit', 'safe', true);
+  if current_setting('synchronous_commit') = 'off' then
+    commits := set_config('synchronous_commit', 'on', true);
+  end if;
+    r.expires_at := greatest(r.expires_at, at + _ttl * ${MILLISECOND}::bigint);
+    update ${table} t set
+      expires_at = r.expires_at, span = r.expires_at - at, address = r.address, first_place = r.first_place
+    where resource = _resource
+    returning ${fn('describe')}(t, 'held', at), (select watch_channel from ${meta} where watch_until > at) into lease, channel;
+    if channel is not null then
+    perform ${fn('announce')}(channel, lease);
+  end if;
+    return json_build_object('ok', true, 'lease', lease);
+  end if;
+  if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
+  if r *<> was then
+      update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
+      where resource = _resource;
+    end if;
+  return json_build_object('ok', false, 'holders', case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end);
+end
+${dollars};
+`
+}
 
-    leaveQueue: (isFree: 'not live' | 'true') => `if head.id is not null then
+function release({ table, waiters, meta, fn, dollars }: Names): string {
+  return `
+create or replace function ${fn('release')}(_resource text, _id text, _token bigint) returns text
+  ${BY_KEY} as ${dollars}
+declare
+  r ${table};
+  was ${table};
+  at bigint;
+  live boolean;
+  lease json;
+  ended json;
+  channel text;
+  commits text;
+  head ${waiters};
+begin
+  select * into r from ${table} where resource = _resource for no key update;
+  if r.shared then
+    return ${fn('free')}(_resource, _id, _token, true);
+  end if;
+  if not ${fn('is_whole')}(r) then
+    raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
+      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
+  end if;
+  at := ${CLOCK};
+  was := r;
+  -- A clock that stepped back must not lengthen anything.
+  if r.expires_at > at + r.span then
+    r.expires_at := at + r.span;
+  end if;
+  live := coalesce(at < r.expires_at, false);
+  -- That a lease has expired is told to one caller, ever.
+  if live or r.id is null then
+    if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
+  else
+    commits := set_config('holdfast.commit', 'safe', true);
+  if current_setting('synchronous_commit') = 'off' then
+    commits := set_config('synchronous_commit', 'on', true);
+  end if;
+  end if;
+  if r.id = _id or (r.id is not null and r.token = _token) then
+    ended := ${fn('describe')}(r, case when live then 'released' else 'expired' end, at);
+    if r.id is distinct from _id then
+      perform ${fn('announce')}(split_part(r.address, ' ', 1),
+      json_build_object('lost', r.id, 'token', r.token));
+    end if;
+    if r.first_place is not null then
+    head := ${fn('settle')}(_resource, r.first_place, true, at, _id);
+    r.first_place := head.place;
+  end if;
+    -- It may wait again, since its lease has expired.
+    if _id is not null then
+      if head.id is not null then
     r.first_place := ${fn('leave')}(_resource, _id, head.place);
     -- Another one is the first now.
     if r.first_place <> head.place and head.reserved_until is null then
       perform ${fn('alert')}(_resource, head.place, r.expires_at, r.expires_at, at, _id);
     end if;
     if r.first_place is not null then
-      head := ${fn('settle')}(_resource, r.first_place, ${isFree}, at, _id);
+      head := ${fn('settle')}(_resource, r.first_place, true, at, _id);
       r.first_place := head.place;
     end if;
-  end if;`,
-
-    grant: `update ${table} t set
-      token = greatest(r.token + 1, at), id = _id, owner = _owner, metadata = _metadata::json, acquired_at = at,
-      expires_at = at + ${ttl}, span = ${ttl}, address = _address, first_place = r.first_place
-    ${returning}`,
-
-    /** `address` is an SQL expression. */
-    extend: (address: string) => `r.expires_at := greatest(r.expires_at, at + ${ttl});
-    update ${table} t set
-      expires_at = r.expires_at, span = r.expires_at - at, address = ${address}, first_place = r.first_place
-    ${returning}`,
-
-    save: `if r *<> was then
+  end if;
+    end if;
+    update ${table} set
+      id = null, owner = null, metadata = null, acquired_at = null,
+      expires_at = null, span = null, address = null, ended_at = at, first_place = r.first_place
+    where resource = r.resource
+    returning (select watch_channel from ${meta} where watch_until > at) into channel;
+    if channel is not null then
+    perform ${fn('announce')}(channel, ended);
+  end if;
+    return json_build_object('ended', ended, 'holders', '[]'::json);
+  end if;
+  if r.first_place is not null then
+    head := ${fn('settle')}(_resource, r.first_place, not live, at, _id);
+    r.first_place := head.place;
+  end if;
+  if head.id is not null then
+    r.first_place := ${fn('leave')}(_resource, _id, head.place);
+    -- Another one is the first now.
+    if r.first_place <> head.place and head.reserved_until is null then
+      perform ${fn('alert')}(_resource, head.place, r.expires_at, r.expires_at, at, _id);
+    end if;
+    if r.first_place is not null then
+      head := ${fn('settle')}(_resource, r.first_place, not live, at, _id);
+      r.first_place := head.place;
+    end if;
+  end if;
+  if r *<> was then
       update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
       where resource = _resource;
-    end if;`,
-  }
+    end if;
+  return json_build_object('ended', null, 'holders', case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end);
+end
+${dollars};
+`
+}
+
+function abandon({ table, waiters, fn, dollars }: Names): string {
+  return `
+-- Gives back a place in the queue whose waiter has gone. Unlike a release it never ends a lease.
+create or replace function ${fn('abandon')}(_resource text, _id text) returns text ${BY_KEY} as ${dollars}
+declare
+  r ${table};
+  was ${table};
+  at bigint;
+  live boolean;
+  lease json;
+  ended json;
+  channel text;
+  commits text;
+  head ${waiters};
+begin
+  select * into r from ${table} where resource = _resource for no key update;
+  if r.shared then
+    return ${fn('free')}(_resource, _id, null, false);
+  end if;
+  if not ${fn('is_whole')}(r) then
+    raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}
+      using errcode = 'data_corrupted', hint = 'Mend or delete it when nobody can hold the resource any more.';
+  end if;
+  at := ${CLOCK};
+  was := r;
+  -- A clock that stepped back must not lengthen anything.
+  if r.expires_at > at + r.span then
+    r.expires_at := at + r.span;
+  end if;
+  live := coalesce(at < r.expires_at, false);
+  if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
+  if r.first_place is not null then
+    head := ${fn('settle')}(_resource, r.first_place, not live, at, _id);
+    r.first_place := head.place;
+  end if;
+  if head.id is not null then
+    r.first_place := ${fn('leave')}(_resource, _id, head.place);
+    -- Another one is the first now.
+    if r.first_place <> head.place and head.reserved_until is null then
+      perform ${fn('alert')}(_resource, head.place, r.expires_at, r.expires_at, at, _id);
+    end if;
+    if r.first_place is not null then
+      head := ${fn('settle')}(_resource, r.first_place, not live, at, _id);
+      r.first_place := head.place;
+    end if;
+  end if;
+  if r *<> was then
+      update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
+      where resource = _resource;
+    end if;
+  return null;
+end
+${dollars};
+`
 }

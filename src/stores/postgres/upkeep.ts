@@ -1,24 +1,25 @@
+/** Functions that describe rows, notify, create and delete rows, end expired leases, and register holders and watchers. */
+
 import type { Names } from './names.ts'
 import { MAX_PAYLOAD_BYTES, PRUNE_AT_ONCE } from './options.ts'
-import { announce, commitLazily, isWatched, tellLoss } from './steps.ts'
 import { BY_KEY, CLOCK, KEEP_FREE, MAY_SEE_PROCESSES, PRUNE_EVERY, SECOND, WATCH_AHEAD } from './units.ts'
 
-export const endLease = (names: Names) => `update ${names.table} set
-      id = null, owner = null, metadata = null, acquired_at = null,
-      expires_at = null, span = null, address = null, ended_at = at, first_place = r.first_place
-    where resource = r.resource
-    returning ${isWatched(names)} into channel;`
-
-/** Describes rows, notifies, creates and deletes rows, ends expired leases, and registers holders and watchers. */
 export function upkeep(names: Names): string {
-  const { table, waiters, shared, meta, fn, dollars } = names
-  const holders = 'json_to_recordset(_holders::json) as h(resource text, id text)'
+  const functions = [isWhole, describe, announce, prune, make, sweep, hear, probe, watch]
+  return functions.map((text) => text(names)).join('')
+}
+
+function isWhole({ table, fn, dollars }: Names): string {
   return `
 create function ${fn('is_whole')}(r ${table}) returns boolean language sql immutable as ${dollars}
   select num_nulls(r.id, r.owner, r.acquired_at, r.expires_at, r.span) in (0, 5)
     and coalesce(json_typeof(r.metadata) = 'object', true)
 ${dollars};
+`
+}
 
+function describe({ table, fn, dollars }: Names): string {
+  return `
 create function ${fn('describe')}(r ${table}, state text, at bigint) returns json language sql stable as ${dollars}
   select json_build_object(
     'resource', r.resource, 'id', r.id, 'owner', r.owner, 'token', r.token, 'metadata', r.metadata, 'share', null,
@@ -27,7 +28,11 @@ create function ${fn('describe')}(r ${table}, state text, at bigint) returns jso
     'remaining', case state when 'held' then (least(r.expires_at, at + r.span) - at) / 1000 else 0 end,
     'state', state)
 ${dollars};
+`
+}
 
+function announce({ fn, dollars }: Names): string {
+  return `
 -- A change that is too long to be told makes the watcher read the row.
 create function ${fn('announce')}(channel text, change json) returns void language sql as ${dollars}
   select case
@@ -35,7 +40,11 @@ create function ${fn('announce')}(channel text, change json) returns void langua
     when octet_length(change::text) <= ${MAX_PAYLOAD_BYTES} then pg_notify(channel, change::text)
     when change is not null then pg_notify(channel, json_build_object('resource', change->'resource')::text) end
 ${dollars};
+`
+}
 
+function prune({ table, waiters, shared, meta, fn, dollars }: Names): string {
+  return `
 -- Drops rows that nobody needs. Their tokens must not be given again: the floor rises in the same transaction.
 create function ${fn('prune')}(at bigint) returns void language plpgsql as ${dollars}
 declare
@@ -64,7 +73,11 @@ begin
     pruned_at = case when dropped < ${PRUNE_AT_ONCE} then at else pruned_at end;
 end
 ${dollars};
+`
+}
 
+function make({ table, waiters, shared, meta, fn, dollars }: Names): string {
+  return `
 -- Only here the table grows, so here it is pruned, and no sweeper is needed for that.
 create function ${fn('make')}(_resource text) returns ${table} language plpgsql as ${dollars}
 declare
@@ -99,7 +112,11 @@ begin
   end loop;
 end
 ${dollars};
+`
+}
 
+function sweep({ table, waiters, shared, meta, fn, dollars }: Names): string {
+  return `
 -- Never waits for a lock, so that it may hold several.
 create or replace function ${fn('sweep')}(_limit integer) returns text language plpgsql as ${dollars}
 declare
@@ -123,13 +140,20 @@ begin
     limit _limit for no key update skip locked
   loop
     ended := ${fn('describe')}(r, 'expired', at);
-    ${tellLoss(fn, 'r')}
+    perform ${fn('announce')}(split_part(r.address, ' ', 1),
+      json_build_object('lost', r.id, 'token', r.token));
     if r.first_place is not null then
       head := ${fn('settle')}(r.resource, r.first_place, true, at, null);
       r.first_place := head.place;
     end if;
-    ${endLease(names)}
-    ${announce(fn, 'ended')}
+    update ${table} set
+      id = null, owner = null, metadata = null, acquired_at = null,
+      expires_at = null, span = null, address = null, ended_at = at, first_place = r.first_place
+    where resource = r.resource
+    returning (select watch_channel from ${meta} where watch_until > at) into channel;
+    if channel is not null then
+    perform ${fn('announce')}(channel, ended);
+  end if;
     swept := swept || ended;
   end loop;
   for r in
@@ -144,29 +168,39 @@ begin
   return to_json(swept);
 end
 ${dollars};
+`
+}
 
+function hear({ table, shared, fn, dollars }: Names): string {
+  return `
 -- These holders are told at this address from now on. Answers the ids of those that hold no more.
 create or replace function ${fn('hear')}(_holders text, _address text) returns text ${BY_KEY} as ${dollars}
 declare
   at bigint;
   commits text;
 begin
-  ${commitLazily}
+  if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
   -- In the order of a batch of renewals and releases, so that the two cannot block each other.
-  perform from ${table} where resource in (select h.resource from ${holders}) order by resource for no key update;
+  perform from ${table} where resource in (select h.resource from json_to_recordset(_holders::json) as h(resource text, id text)) order by resource for no key update;
   at := ${CLOCK};
-  update ${table} t set address = _address from ${holders}
+  update ${table} t set address = _address from json_to_recordset(_holders::json) as h(resource text, id text)
     where t.resource = h.resource and t.id = h.id and t.address is distinct from _address;
-  update ${shared} s set address = _address from ${holders}
+  update ${shared} s set address = _address from json_to_recordset(_holders::json) as h(resource text, id text)
     where s.resource = h.resource and s.id = h.id and s.kept_until is null and s.address is distinct from _address;
   return (
-    select coalesce(json_agg(h.id), '[]') from ${holders}
+    select coalesce(json_agg(h.id), '[]') from json_to_recordset(_holders::json) as h(resource text, id text)
     where not exists (select from ${table} t where t.resource = h.resource and t.id = h.id and t.expires_at > at)
       and not exists (select from ${shared} s
         where s.resource = h.resource and s.id = h.id and s.kept_until is null and s.expires_at > at));
 end
 ${dollars};
+`
+}
 
+function probe({ fn, dollars }: Names): string {
+  return `
 -- Answers when the listening process began; the payload shows whether that one hears at all.
 create or replace function ${fn('probe')}(_channel text, _payload text, _pid integer) returns text
   language plpgsql as ${dollars}
@@ -180,7 +214,11 @@ begin
     where a.pid = _pid);
 end
 ${dollars};
+`
+}
 
+function watch({ meta, fn, dollars }: Names): string {
+  return `
 -- Changes are announced for a while from now on.
 create or replace function ${fn('watch')}() returns text language plpgsql as ${dollars}
 declare
@@ -190,7 +228,9 @@ declare
 begin
   select * into m from ${meta} for no key update;
   at := ${CLOCK};
-  ${commitLazily}
+  if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
   update ${meta} set watch_until = at + ${WATCH_AHEAD};
   return json_build_object('channel', m.watch_channel, 'lapsed', m.watch_until <= at);
 end
