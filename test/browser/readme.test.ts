@@ -14,20 +14,23 @@ describe('the page of the README, pasted', () => {
   let server: RunningServer
   let pages: PreviewServer
   let browser: BrowserContext
+  /** A private window: another session, so another person. */
+  let other: BrowserContext
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'holdfast-readme-'))
     const served = await serveReadmePage(await buildReadmePage(project))
     server = await runServer(project)
     pages = served.pages
-    browser = await launchChromium({
-      addresses: {
-        'localhost:4321': `127.0.0.1:${server.port}`,
-        'localhost:5173': `127.0.0.1:${served.port}`,
-      },
-    })
+    const addresses = {
+      'localhost:4321': `127.0.0.1:${server.port}`,
+      'localhost:5173': `127.0.0.1:${served.port}`,
+    }
+    browser = await launchChromium({ addresses })
+    other = await launchChromium({ addresses })
   })
   afterAll(async () => {
     await browser?.close()
+    await other?.close()
     await pages?.close()
     await server?.[Symbol.asyncDispose]()
     await rm(project, { recursive: true })
@@ -35,7 +38,7 @@ describe('the page of the README, pasted', () => {
 
   const opened: Page[] = []
   async function windows(): Promise<[one: Page, two: Page]> {
-    const pages: [Page, Page] = [await browser.newPage(), await browser.newPage()]
+    const pages: [Page, Page] = [await browser.newPage(), await other.newPage()]
     opened.push(...pages)
     await pages[0].goto('http://localhost:5173/')
     await pages[1].goto('http://localhost:5173/?name=Ken')
