@@ -59,6 +59,22 @@ export type TaskHandler = (request: Request) => Promise<Response>
 const NO_AUTHORIZE =
   "createTaskHandler: every request may start work; give it authorize, such as oidcAuthorize, or authorize: 'everyone' if nobody else can reach it"
 const MAX_BODY_BYTES = 16_384
+/** The names of the options. */
+const OPTIONS = {
+  work: 1,
+  authorize: 1,
+  onLocked: 1,
+  retryAfter: 1,
+  path: 1,
+  idOf: 1,
+  onError: 1,
+  ttl: 1,
+  heartbeat: 1,
+  add: 1,
+  maxAttempts: 1,
+  callTimeout: 1,
+  lockedStatus: 1,
+} as const
 
 /**
  * The endpoint that a queue such as Cloud Tasks delivers to: `POST` with `{ "id": "…" }`. It answers 200 if
@@ -71,21 +87,7 @@ const MAX_BODY_BYTES = 16_384
  */
 export function createTaskHandler(once: Once, options: TaskHandlerOptions): TaskHandler {
   if (!hasMethods(once, 'run', 'read')) refuse('once', 'what createOnce returns', once)
-  expectOptions(options, {
-    work: 1,
-    authorize: 1,
-    onLocked: 1,
-    retryAfter: 1,
-    path: 1,
-    idOf: 1,
-    onError: 1,
-    ttl: 1,
-    heartbeat: 1,
-    add: 1,
-    maxAttempts: 1,
-    callTimeout: 1,
-    lockedStatus: 1,
-  })
+  expectOptions(options, OPTIONS)
   const { work, authorize, onLocked = 'retry', onError, path, idOf = idInBody } = options
   const { add, ttl, heartbeat, callTimeout, maxAttempts, lockedStatus = 503 } = options
   expectFunction('work', work)
