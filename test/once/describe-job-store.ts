@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createOnce, type JobGrant, type JobStore, memoryJobs, type Outcome } from '../../src/once/index.ts'
+import { FakeClock } from '../../src/testing/index.ts'
 import { checkProperty } from '../property.ts'
 import { type Transactions, testCompletion } from './describe-completion.ts'
 
@@ -10,6 +11,8 @@ export interface JobStoreHarness {
   readonly peer: JobStore
   /** Sets a field, by its name in documents, without the store. */
   set(id: string, field: 'status' | 'lockOwner' | 'lockExpiresAt', value: string): Promise<void>
+  /** Moves all times in the record of the job into the past, as if so many milliseconds had passed. */
+  age?(id: string, ms: number): Promise<void>
   /** Absent: the backend has no transactions that could contain an outcome. */
   readonly transactions?: Transactions
   dispose?(): Promise<void>
@@ -28,11 +31,13 @@ export interface DescribeJobStoreOptions<H extends JobStoreHarness> {
 }
 
 const LONG_MS = 60_000
+/** Longer than a lock lives, and shorter than a job is kept whose lock was not finished. */
+const AGE_MS = 90_000
 
 const OWNER = fc.constantFrom('a', 'a', 'a', 'b')
 const STEPS = fc.array(
   fc.oneof(
-    { arbitrary: fc.constantFrom({ what: 'add' }, { what: 'read' }), weight: 1 },
+    { arbitrary: fc.constantFrom({ what: 'add' }, { what: 'read' }, { what: 'age' }), weight: 1 },
     {
       arbitrary: fc.record({
         what: fc.constant('acquire'),
@@ -70,6 +75,7 @@ interface RandomStep {
 async function answersOf(
   stores: readonly [JobStore, JobStore],
   transactions: Transactions | undefined,
+  age: ((id: string, ms: number) => Promise<void>) | undefined,
   id: string,
   steps: readonly RandomStep[],
 ): Promise<unknown> {
@@ -82,6 +88,7 @@ async function answersOf(
     // Half of the jobs are created by a request with `create`.
     if (at === 0 && !create) await jobs.add(id)
     if (what === 'add') await jobs.add(id)
+    else if (what === 'age') await age?.(id, AGE_MS)
     else if (what === 'read') answers.push({ ...(await jobs.read(id)), id: undefined })
     else if (what === 'refresh') answers.push((await jobs.refresh(id, owner, LONG_MS)) !== null)
     else if (what === 'release') answers.push(await jobs.release(id, owner))
@@ -463,16 +470,17 @@ export function describeJobStore<H extends JobStoreHarness>(
       })
     })
 
-    test('random requests are answered as in memory', async ({ jobs, peer, transactions }) => {
+    test('random requests are answered as in memory', async ({ jobs, peer, transactions, age }) => {
       let runs = 0
       const property = fc.asyncProperty(STEPS, async (steps) => {
-        const model = memoryJobs()
+        const clock = new FakeClock()
+        const model = memoryJobs({ clock })
         const ofModel = transactions && { run: model.transaction, outside: [] }
-        expect(await answersOf([jobs, peer], transactions, `job ${++runs}`, steps)).toEqual(
-          await answersOf([model, model], ofModel, 'job', steps),
+        expect(await answersOf([jobs, peer], transactions, age, `job ${++runs}`, steps)).toEqual(
+          await answersOf([model, model], ofModel, age && ((_, ms) => clock.advance(ms)), 'job', steps),
         )
       })
-      await checkProperty(property, { numRuns: 20 })
+      await checkProperty(property, { numRuns: 60 })
     })
 
     if (!typedTime)

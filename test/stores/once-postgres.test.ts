@@ -38,6 +38,11 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
       return {
         jobs,
         peer,
+        age: async (id: string, ms: number) => {
+          const times = ['lock_expires_at', 'lock_heartbeat_at', 'kept_until']
+          const earlier = times.map((time) => `${time} = ${time} - $2::float8 * interval '1 millisecond'`)
+          await pool.query(`update "${table}" set ${earlier.join(', ')} where id = $1`, [id, ms])
+        },
         transactions: {
           run: (work) =>
             driver === 'postgres' ? sql.begin(async (tx) => void (await work(tx))) : inTransaction(work),

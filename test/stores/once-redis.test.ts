@@ -25,6 +25,14 @@ for (const name of clientNames)
         set: async (id: string, field: string, value: string) => {
           await redis.hset(`${prefix}:${id}`, field, value)
         },
+        // Redis itself would delete a job that is no longer kept, which no other store does.
+        age: async (id: string, ms: number) => {
+          const key = `${prefix}:${id}`
+          for (const field of ['lockExpiresAt', 'lockHeartbeatAt', 'keptUntil']) {
+            const time = await redis.hget(key, field)
+            if (time !== null) await redis.hset(key, field, String(Number(time) - ms))
+          }
+        },
         dispose: async () => {
           for (const { close } of [own, other]) close()
         },
