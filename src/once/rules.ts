@@ -1,13 +1,14 @@
 /**
  * When a job may be locked, and what the holder of a lock may do. Every store decides by these rules: memory, SQLite,
- * MySQL, etcd and Firestore call these functions, Postgres has the same rules in SQL and Redis in Lua.
+ * MySQL, etcd and Firestore call these functions, Postgres has the same rules in SQL and Redis in Lua, which saves one
+ * of two round trips: see ARCHITECTURE.md. Random requests are compared between them and the memory store.
  *
  *     waiting → locked → finished
  *        ↑________|  released, or expired
  *
  * A job with a final status is never locked again, unless its result was to be kept for a time that is over. A lock is
- * live while the store's clock is before its expiry. Only
- * a live lock can be extended, and only its holder, with the token of the grant, can finish the job.
+ * live while the store's clock is before its expiry. Only a live lock can be extended, and only its holder, with the
+ * token of the grant, can finish the job.
  */
 import type { JobAnswer, JobHolder, KeptResult, LockTime, Outcome } from './job-store.ts'
 
