@@ -24,6 +24,11 @@ export interface DocumentLockOptions {
    * counts only if the page calls `touch()`. Default: never.
    */
   readonly idleAfter?: Duration | undefined
+  /**
+   * Whether the others who have the document open, with this option too, see this person, and this tab sees them in
+   * `state.people`. All lock objects of a page for one document use that of the first. Default false.
+   */
+  readonly presence?: boolean | undefined
   /** Default: a worker's. */
   readonly clock?: Clock | undefined
 }

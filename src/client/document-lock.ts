@@ -1,4 +1,11 @@
-import { expectFunction, expectOptions, expectText, isObject, refuse } from '../base/arguments.ts'
+import {
+  expectBoolean,
+  expectFunction,
+  expectOptions,
+  expectText,
+  isObject,
+  refuse,
+} from '../base/arguments.ts'
 import { expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
@@ -7,9 +14,6 @@ import { areHeaders, baseUrl } from './api.ts'
 import type { DocumentLock, DocumentLockOptions, DocumentLockRoomOptions } from './document-lock-types.ts'
 import type { ReleaseStep } from './release-steps.ts'
 import { type DemandMethod, openRoomLock, type RoomLock } from './room-lock.ts'
-
-/** The longest time that the server accepts. */
-const MAX_POSTPONE_MS = 600_000
 
 /** Identifies this page, for all its locks. */
 let pageId: string | undefined
@@ -42,16 +46,18 @@ export function createDocumentLock(
     headers: 1,
     clientId: 1,
     idleAfter: 1,
+    presence: 1,
     clock: 1,
     ...(whole && { roomId: 1 }),
   })
   const roomId = whole ? whole.roomId : first
-  const { name, headers = {}, idleAfter, clock = workerClock() } = options
+  const { name, headers = {}, idleAfter, presence = false, clock = workerClock() } = options
   expectText('roomId', roomId)
   // In the path of a request they would be another document.
   if (/^\.\.?$/.test(roomId)) refuse('roomId', 'a name other than . and ..', roomId)
   checkName(name)
   const idleAfterMs = idleAfter === undefined ? undefined : expectDuration('idleAfter', idleAfter, 1000)
+  expectBoolean('presence', presence)
   // A promise is checked when it has resolved.
   const isLater = typeof headers === 'function' || 'then' in Object(headers)
   if (!isLater && !areHeaders(headers)) refuse('headers', 'HTTP headers', headers)
@@ -67,7 +73,7 @@ export function createDocumentLock(
   const isFollowed = () => ![undefined, room].includes(roomLocks.get(key))
   const room: RoomLock = isShared
     ? open
-    : openRoomLock({ url, roomId, clientId, clock, headers, name, idleAfterMs, former, isFollowed })
+    : openRoomLock({ url, roomId, clientId, clock, headers, name, idleAfterMs, presence, former, isFollowed })
   if (isShared) room.sender.headers = headers
   if (isShared && name) room.rename(name)
   if (isShared && idleAfterMs) room.sender.idleAfterMs = idleAfterMs
@@ -158,12 +164,7 @@ export function createDocumentLock(
     takeOver: () => demand('takeOver'),
     requestHandOver: () => demand('requestHandOver'),
 
-    async answer(answer) {
-      await room.answer(
-        typeof answer === 'boolean' ? answer : expectDuration('answer', answer, 1000, MAX_POSTPONE_MS),
-      )
-    },
-
+    answer: room.answer,
     touch: room.touch,
 
     close() {

@@ -3,6 +3,7 @@
  * (see `load-holding-browser.ts`), so that showing who edits does not wait for it. The connection for events comes
  * with it.
  */
+import { type Duration, expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { warnOnce } from '../base/warn.ts'
 import type { LossReason } from '../core/index.ts'
@@ -17,10 +18,13 @@ import type { Demand, HandoffRequest } from './lock-state.ts'
 import type { LockUpdates } from './lock-updates.ts'
 import type { LockView } from './lock-view.ts'
 import { isGrant, trackRequests } from './pending-requests.ts'
+import { followPeople } from './presence.ts'
 import { type ReleaseStep, runSteps } from './release-steps.ts'
 
 export { createSocket } from './socket.ts'
 
+/** The longest time that the server accepts. */
+const MAX_POSTPONE_MS = 600_000
 /** For this long after the next heartbeat of an agreed handoff, the end of the lock is not a loss. */
 const HANDOFF_MS = 5000
 /** The answer to a heartbeat is late after this share of the TTL: 2 s of 30 s. */
@@ -48,8 +52,8 @@ export interface Holding {
   requestHandoff(): Promise<boolean>
   takeOver(): Promise<boolean>
   requestHandOver(): Promise<boolean>
-  /** A number is the time that this tab asks for, in milliseconds. */
-  answer(answer: boolean | number): Promise<void>
+  /** A time is what this tab asks for. */
+  answer(answer: boolean | Duration): Promise<void>
   /** Counts as input of the user. */
   touch(): void
   /** Runs steps if the lock is held. `undefined`: there is nothing to wait for. */
@@ -74,6 +78,7 @@ export function createHolding(options: HoldingOptions): Holding {
     refresh: () => updates.refresh(),
     onPostponed: requests.extendDemand,
   })
+  const onPeopleEvent = followPeople(view)
   const touch = watchIdleHolder({ clock, view, idleAfterMs: options.idleAfterMs, handOver: handOverIdle })
   const pending = trackRequests(requests, () => isHeld() || options.isFollowed())
   let kept: Keeper | undefined
@@ -103,6 +108,7 @@ export function createHolding(options: HoldingOptions): Holding {
     },
 
     onEvent(event, data) {
+      onPeopleEvent(event, data)
       handOverRequests.onEvent(event, data)
       grantOwn()
       if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')
@@ -161,9 +167,12 @@ export function createHolding(options: HoldingOptions): Holding {
 
     async answer(granted) {
       const { request } = view.state
+      if (typeof granted !== 'boolean') {
+        const ms = expectDuration('answer', granted, 1000, MAX_POSTPONE_MS)
+        return request ? postpone(request, ms) : undefined
+      }
       if (!request) return
       if (request.id === ownGrant?.id) return ownGrant.done
-      if (typeof granted === 'number') return postpone(request, granted)
       if (granted) await holding.runSteps(steps)
       isHandingOver = granted
       try {

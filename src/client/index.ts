@@ -27,5 +27,6 @@ export {
   type HandoffRequest,
   type IdleHolder,
   INITIAL_STATE,
+  type Participant,
   type Person,
 } from './lock-state.ts'

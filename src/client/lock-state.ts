@@ -52,6 +52,16 @@ export interface HandoffRequest {
   readonly postponedUntil: number | null
 }
 
+/** A person who has the document open, edits it or waits for it: all tabs of one session together. */
+export interface Participant {
+  readonly sessionId: string
+  readonly name: string | null
+  readonly role: 'editing' | 'waiting' | 'viewing'
+  /** How many waiters are ahead, while this person waits. */
+  readonly place: number | null
+  readonly isMe: boolean
+}
+
 /** This tab has the lock, and there was no input for `idleAfter`, while somebody waits or asks. */
 export interface IdleHolder {
   /** When it hands over, by this machine's clock. Any input before keeps the lock. */
@@ -81,6 +91,11 @@ export interface DocumentLockState {
   readonly waiting: number
   /** The first tabs of the queue, the next one first. */
   readonly waiters: readonly Person[]
+  /**
+   * The people in view: who edits, who waits (the next one first), and, with the option `presence`, who looks. At most
+   * 100 of them.
+   */
+  readonly people: readonly Participant[]
   /** Somebody wants the lock that this tab holds. */
   readonly request: HandoffRequest | null
   /** Somebody who is behind this tab in the queue, or not in it, has asked the holder for the lock. */
@@ -115,6 +130,7 @@ type Queue = Pick<DocumentLockState, 'waiting' | 'waiters'>
 export type Independent = Pick<
   DocumentLockState,
   | 'me'
+  | 'people'
   | 'request'
   | 'passedBy'
   | 'demand'
@@ -135,6 +151,7 @@ export const INITIAL_STATE: DocumentLockState = {
   place: null,
   waiting: 0,
   waiters: [],
+  people: [],
   request: null,
   passedBy: null,
   demand: null,

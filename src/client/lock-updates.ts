@@ -17,6 +17,8 @@ export interface LockUpdatesOptions {
   readonly clock: Clock
   readonly view: LockView
   readonly requests: LockRequests
+  /** The name that others in the room see; `undefined`: this tab is not shown to those who only look. */
+  readonly presentAs: (() => string | undefined) | undefined
   /** Called after the view knows of the event. */
   readonly onEvent: (event: string, data: Body) => void
   /** The connection was opened, the page is visible or restored, or the network is back. */
@@ -44,7 +46,7 @@ type CreateSocket = (options: SocketOptions) => Socket
  * no events arrive.
  */
 export function followLock(options: LockUpdatesOptions): LockUpdates {
-  const { url, clock, view, requests, onEvent, onAwake, onOffline, onLeave } = options
+  const { url, clock, view, requests, presentAs, onEvent, onAwake, onOffline, onLeave } = options
   let createSocket: CreateSocket | undefined
   let socket: Socket | undefined
   /** The server has answered a read. */
@@ -131,11 +133,14 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
     socket = createSocket({
       url,
       key: terms.channel_key,
-      channels: [terms.channel],
+      // The forms of a room's channel have the same events.
+      channels: [presentAs ? terms.channel.replace(/^(private-)?/, 'presence-') : terms.channel],
+      name: presentAs,
       clock,
       api: requests.api,
       onEvent(event, data) {
-        view.onEvent(event, data)
+        // Those of the channel itself say nothing about the lock.
+        if (!event.startsWith('pusher')) view.onEvent(event, data)
         onEvent(event, data)
       },
       // Events before this were missed.

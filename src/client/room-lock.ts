@@ -24,6 +24,7 @@ export interface RoomLockOptions {
   readonly name: string | undefined
   readonly headers: HeadersOption
   readonly idleAfterMs: number | undefined
+  readonly presence: boolean
   /** Resolves when the closed lock of the same id has told the server that it is over. */
   readonly former: Promise<void> | undefined
   /** Whether a later lock has the same id. What this one gives back would then be taken from that one. */
@@ -39,7 +40,6 @@ export interface RoomLock
     | 'state'
     | 'subscribe'
     | 'acquire'
-    | 'answer'
     | 'beforeRelease'
     | DemandMethod
     | typeof Symbol.asyncDispose
@@ -58,7 +58,6 @@ export interface RoomLock
   runSteps(steps: Iterable<ReleaseStep>): Promise<unknown> | undefined
   dropLost(): void
   acquire(waitMs: number): Promise<boolean>
-  answer(answer: boolean | number): Promise<void>
   demand(method: DemandMethod): Promise<boolean>
 }
 
@@ -94,6 +93,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
     clock,
     view,
     requests,
+    presentAs: options.presence ? () => sender.name || undefined : undefined,
     onEvent: (event, data) => holding?.onEvent(event, data),
     // What could not be loaded may be there now.
     onAwake: () => void (holding ? holding.resume() : load().catch(() => {})),
@@ -153,9 +153,7 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
       }
     },
 
-    async answer(answer) {
-      if (view.state.request) await (await load()).answer(answer)
-    },
+    answer: async (answer) => (await load()).answer(answer),
 
     touch: () => holding?.touch(),
 

@@ -17,8 +17,10 @@ export interface SocketOptions {
   readonly key: string
   readonly channels: readonly string[]
   readonly clock: Clock
-  /** The server signs subscriptions to private channels here. */
+  /** The server signs subscriptions to private and presence channels here. */
   readonly api: Api
+  /** The name that others in a presence channel see. */
+  readonly name?: (() => string | undefined) | undefined
   readonly onEvent: (event: string, data: Body) => void
   /** Events of a channel arrive from now on. `again`: after the connection was lost, so events may be missing. */
   readonly onJoined: (again: boolean) => void
@@ -41,7 +43,7 @@ export interface Socket {
 
 /** A connection to the channels of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
 export function createSocket(options: SocketOptions): Socket {
-  const { url, key, channels, clock, api, onEvent, onJoined, onRefused, onConnection } = options
+  const { url, key, channels, clock, api, name, onEvent, onJoined, onRefused, onConnection } = options
   let connection: WebSocket | undefined
   /** The server's id of this connection; empty until the connection is open. */
   let socketId = ''
@@ -151,6 +153,8 @@ export function createSocket(options: SocketOptions): Socket {
       joinedAt = Math.min(joinedAt, clock.monotonic())
       notify(onJoined, wasJoined)
       wasJoined = true
+      // In a presence channel, it names the members.
+      notify(onEvent, event, data)
     } else if (event === 'pusher:subscription_error')
       notify(onRefused, new LeaseError('store-failed', `the server refused the channel ${channel}`))
     else notify(onEvent, event, data)
@@ -159,8 +163,8 @@ export function createSocket(options: SocketOptions): Socket {
   async function join(channel: string): Promise<void> {
     const current = connection
     try {
-      const auth = channel.startsWith('private-') ? await sign(channel) : undefined
-      if (connection === current) send('pusher:subscribe', { channel, auth })
+      const signed = /^(private|presence)-/.test(channel) && (await sign(channel))
+      if (connection === current) send('pusher:subscribe', { channel, ...signed })
     } catch (cause) {
       if (connection !== current) return
       const error = asLeaseError(cause)
@@ -170,12 +174,12 @@ export function createSocket(options: SocketOptions): Socket {
     }
   }
 
-  async function sign(channel: string): Promise<string> {
-    const body = { socket_id: socketId, channel_name: channel }
+  async function sign(channel: string): Promise<Body> {
+    const body = { socket_id: socketId, channel_name: channel, name: name?.() }
     const response = await api({ method: 'POST', path: 'broadcasting/auth', body })
-    const { auth } = response.body
+    const { auth, channel_data } = response.body
     if (response.status !== 200 || typeof auth !== 'string') throw unexpected(response)
-    return auth
+    return { auth, channel_data }
   }
 
   function send(event: string, data: object = {}): void {

@@ -1,5 +1,15 @@
 import * as v from 'valibot'
-import { clientId, instant, milliseconds, requestId, revision, sequence, success, token } from './fields.ts'
+import {
+  clientId,
+  instant,
+  milliseconds,
+  personName,
+  requestId,
+  revision,
+  sequence,
+  success,
+  token,
+} from './fields.ts'
 
 /** What everybody may see of a client. The ids that only the server knows are not part of it. */
 const personal = {
@@ -26,11 +36,10 @@ const terms = {
 }
 const holder = v.object({ ...personal, is_you: v.boolean() })
 
-const name = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))
 /** The body of every request for a lock. It may be empty. */
-export const lockAsk = v.object({ name: v.exactOptional(name) })
+export const lockAsk = v.object({ name: v.exactOptional(personName) })
 /** The body of a heartbeat: the holder's name from now on; `null`: none. It may be empty, and the name stays. */
-export const lockBeat = v.object({ name: v.exactOptional(v.nullable(name)) })
+export const lockBeat = v.object({ name: v.exactOptional(v.nullable(personName)) })
 /**
  * Somebody wants the lock of the holder. `passes`: the waiters who were in the queue before that client, the first of
  * them by name. Absent if there are none. `postponed_ms`: the holder has asked for so much more time.

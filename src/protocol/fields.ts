@@ -10,5 +10,7 @@ export const revision = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 export const sequence = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 /** The id of a client, such as a browser tab or a process. */
 export const clientId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))
+/** The name that others see of a person. */
+export const personName = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))
 export const requestId = v.pipe(v.string(), v.minLength(1), v.maxLength(64))
 export const success = v.object({ success: v.literal(true) })

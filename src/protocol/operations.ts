@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { instant, token } from './fields.ts'
+import { instant, personName, token } from './fields.ts'
 
 export const auditEntry = v.object({
   at: instant,
@@ -71,6 +71,8 @@ export type TelemetryEvent = v.InferOutput<typeof telemetryBatch>['events'][numb
 export const channelAuthRequest = v.object({
   socket_id: v.pipe(v.string(), v.regex(/^\d{1,20}\.\d{1,20}$/)),
   channel_name: v.pipe(v.string(), v.minLength(1), v.maxLength(400)),
+  /** What the members of a presence channel see, unless the identity has a name. */
+  name: v.exactOptional(personName),
 })
 export const userAuthRequest = v.object({ socket_id: channelAuthRequest.entries.socket_id })
 /** `user_data`: JSON with the user's public id and name. */

@@ -69,9 +69,9 @@ export interface DocumentLockProps<T> extends CommonProps<T> {
 export function DocumentLock(props: TextDocumentLockProps): ReactNode
 export function DocumentLock<T>(props: DocumentLockProps<T>): ReactNode
 export function DocumentLock<T>(props: CommonProps<T>): ReactNode {
-  const { roomId, url, name, headers, idleAfter, lang, lockTexts, draftTexts, toText, compare, children } =
-    props
-  const { state: lockState, lock } = useDocumentLock(roomId, { url, name, headers, idleAfter })
+  const { roomId, url, name, headers, idleAfter, presence = true, lang, lockTexts, draftTexts } = props
+  const { toText, compare, children } = props
+  const { state: lockState, lock } = useDocumentLock(roomId, { url, name, headers, idleAfter, presence })
   const { state: draftState, draft } = useDraft(lock, props.draft as DocumentLockProps<T>['draft'])
   const { content, isWritable } = draftState
   const edit: Draft<T>['edit'] = (changed) => draft?.edit(changed)

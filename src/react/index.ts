@@ -11,6 +11,7 @@ export {
   type AutoSaveTexts,
   autosaveTexts,
 } from './autosave-texts.ts'
+export { Avatar, type AvatarProps } from './avatar.tsx'
 export {
   DocumentLock,
   type DocumentLockProps,
@@ -22,6 +23,7 @@ export { DraftStatusText, type DraftStatusTextProps } from './draft-status.tsx'
 export { type DraftTexts, draftTexts } from './draft-texts.ts'
 export { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 export { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
+export { People, type PeopleProps } from './people.tsx'
 export type { ProjectLockStatus } from './project-lock-status.ts'
 export {
   HoldfastProvider,

@@ -9,6 +9,7 @@ import type {
 } from '../client/index.ts'
 import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
 import { momentText, useEveryDay } from './moment-text.ts'
+import { People } from './people.tsx'
 import { type Language, useLanguage } from './provider.tsx'
 import { type Attention, useAttention } from './use-attention.ts'
 import { useLockState } from './use-document-lock.ts'
@@ -134,6 +135,8 @@ export function LockBanner(props: LockBannerProps): ReactNode {
           {isAlarm ? fullText : ''}
         </p>
       </div>
+      {/* Alone with a document, there is nobody to show. */}
+      <People people={state.people.some(({ isMe }) => !isMe) ? state.people : []} lang={lang} texts={texts} />
       <span className="hf-count" aria-hidden="true">
         {until !== undefined && isCounted && <Countdown until={until} words={words} />}
       </span>

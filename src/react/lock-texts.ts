@@ -1,4 +1,4 @@
-import type { Demand, HandoffRequest } from '../client/index.ts'
+import type { Demand, HandoffRequest, Participant } from '../client/index.ts'
 import type { LeaseErrorCode } from '../core/index.ts'
 
 /** Who is editing, for the texts. */
@@ -11,6 +11,11 @@ export interface Who {
 
 export interface LockTexts {
   readonly label: string
+  /** Names the list of the people in view. */
+  readonly people: string
+  /** What one of them does. */
+  readonly person: (person: Participant) => string
+  readonly morePeople: (count: number) => string
   readonly nobody: string
   readonly asking: string
   /** `waiting`: how many others wait. `next`: the name of the first of them, if known. */
@@ -78,6 +83,13 @@ export interface LockTexts {
 
 const en: LockTexts = {
   label: 'Who is editing',
+  people: 'People in view',
+  person: ({ name, role, place, isMe }) => {
+    const what =
+      role === 'editing' ? 'editing' : role === 'waiting' ? `number ${(place ?? 0) + 1} in line` : 'reading'
+    return isMe ? `You are ${what}` : `${name ?? 'Somebody'} is ${what}`
+  },
+  morePeople: (count) => `+${count}`,
   nobody: 'Nobody is editing.',
   asking: 'Asking for the document.',
   editing: (waiting, next) => {
@@ -148,6 +160,13 @@ const en: LockTexts = {
 
 const ja: LockTexts = {
   label: '編集している人',
+  people: 'いまここにいる人',
+  person: ({ name, role, place, isMe }) => {
+    const what =
+      role === 'editing' ? '編集中' : role === 'waiting' ? `${(place ?? 0) + 1}番目に待っています` : '閲覧中'
+    return `${isMe ? 'あなた' : person(name)}：${what}`
+  },
+  morePeople: (count) => `ほか${count}人`,
   nobody: 'いま編集している人はいません。',
   asking: '編集できるか確認しています。',
   editing: (waiting, next) => {

@@ -22,7 +22,7 @@ import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
-import { MAX_OPEN_HANDOVERS, TELL_HANDOVERS_EVERY_MS } from './options.ts'
+import { MAX_OPEN_HANDOVERS, OWN_TAB_MS, TELL_HANDOVERS_EVERY_MS } from './options.ts'
 import type { WaitingList } from './waiting-list.ts'
 import { Withdrawn } from './waiting-requests.ts'
 
@@ -115,7 +115,7 @@ export class Handover {
     if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
     // Another tab of the same session, which may have crashed. It need not be asked for longer than to save.
     const isOwn = holder.owner === client.person.session_id
-    const limitMs = isOwn ? Math.min(grace, answerWithin) : answerWithin
+    const limitMs = isOwn ? Math.min(Math.max(grace, OWN_TAB_MS), answerWithin) : answerWithin
     const outcome = await this.#askHolder(room, client, holder, 'request', limitMs, signal)
     if (outcome === 'declined') return outcome
     // Whether the lock has become free may not have been heard here.

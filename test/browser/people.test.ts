@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { launchChromium } from './chromium.ts'
 import { EditorWindow } from './editor-window.ts'
 import { GRACE_MS, type PagesServer, servePages } from './pages-server.ts'
+import { accessibilityProblems, keepPictures } from './screens.ts'
 
 describe('three people and a document', () => {
   let browser: BrowserContext
@@ -39,6 +40,33 @@ describe('three people and a document', () => {
   const iconOf = (window: EditorWindow) =>
     window.page.evaluate(() => document.querySelector('link[rel~="icon"]')?.getAttribute('href'))
 
+  it('see each other: who edits, who waits in which place, and who reads', async () => {
+    const [mika, jonas, aoi] = await open()
+    const seen = (window: EditorWindow) =>
+      window.page.locator('.hf-banner .hf-people .hf-hidden').allTextContents()
+    await expect
+      .poll(async () => (await seen(mika)).sort())
+      .toEqual(['Aoi is reading', 'Jonas is reading', 'You are reading'])
+    await mika.edit()
+    await waitInLine(jonas)
+    await expect
+      .poll(() => seen(aoi))
+      .toEqual(['Mika is editing', 'Jonas is number 1 in line', 'You are reading'])
+    await expect
+      .poll(() => seen(mika))
+      .toEqual(['You are editing', 'Jonas is number 1 in line', 'Aoi is reading'])
+    await waitInLine(aoi)
+    await expect
+      .poll(() => seen(jonas))
+      .toEqual(['Mika is editing', 'You are number 1 in line', 'Aoi is number 2 in line'])
+    expect(await jonas.page.locator('.documents .hf-avatar').allTextContents()).toEqual(['M', 'J1', 'A2'])
+    expect(await accessibilityProblems(jonas.page)).toEqual([])
+    await keepPictures(jonas.page, '40-people')
+    await mika.page.close()
+    await jonas.until('held')
+    await expect.poll(() => seen(jonas)).toEqual(['You are editing', 'Aoi is number 1 in line'])
+  })
+
   it('are told when somebody asks from further back: the holder by name, and the one who is passed', async () => {
     const [mika, jonas, aoi] = await open()
     await mika.edit()
@@ -48,6 +76,8 @@ describe('three people and a document', () => {
     await jonas.untilBanner('1 before you.')
     await jonas.press('Ask for it')
     await mika.untilBanner('Jonas would like to edit. In line before them: Aoi. Hand over?')
+    expect(await accessibilityProblems(mika.page)).toEqual([])
+    await keepPictures(mika.page, '41-asked')
     await aoi.untilBanner('Jonas has asked to edit before you. You are next.')
     await jonas.untilBanner('You have asked Mika to hand over. 1 before you.')
     await mika.press('Keep editing')
@@ -106,6 +136,7 @@ describe('three people and a document', () => {
     expect(await mika.banner()).toBe('You are editing. Others can read.')
     await waitInLine(jonas)
     await mika.untilBanner('Still editing? Jonas would like to.')
+    expect(await accessibilityProblems(mika.page)).toEqual([])
     await expect.poll(() => titleOf(mika)).toBe('● Still editing?')
     await mika.page.mouse.move(5, 5)
     await mika.page.mouse.move(15, 15)

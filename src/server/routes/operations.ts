@@ -121,7 +121,8 @@ async function signChannel(
   const [action, resource] = neededFor(channel_name)
   if (!(await authorize(identity, action, resource)))
     throw new HttpError(403, 'forbidden', 'you may not join this channel')
-  const { publicId, name } = identity
+  const { publicId } = identity
+  const { name = body.name } = identity
   const channelData = channel_name.startsWith('presence-')
     ? JSON.stringify({ user_id: publicId, user_info: { name: name ?? null } })
     : undefined

@@ -8,6 +8,7 @@ import {
   type Draft,
   type DraftState,
   INITIAL_STATE,
+  type Participant,
 } from '../../../src/client/index.ts'
 import { LeaseError } from '../../../src/core/index.ts'
 import { DraftNotice, DraftStatusText, LockBanner } from '../../../src/react/index.ts'
@@ -39,6 +40,14 @@ const FORBIDDEN = new LeaseError('store-failed', 'forbidden', { cause: { status:
 const AOI = { sessionId: 's3', clientId: 'c3', name: 'Aoi' }
 const request = (kind: 'request' | 'takeover') =>
   ({ id: 'r', name: 'Ken', kind, until: LATER, isOwn: false, passes: [], postponedUntil: null }) as const
+const PEOPLE: Participant[] = [
+  { ...ME, role: 'editing', place: null, isMe: true },
+  { ...AOI, role: 'waiting', place: 0, isMe: false },
+  { sessionId: 's4', name: '山田 太郎', role: 'waiting', place: 1, isMe: false },
+  ...['Jonas Berg', null, 'Ria', 'Noor', 'Ken'].map((name, n) => ({
+    ...{ sessionId: `viewer-${n}`, name, role: 'viewing' as const, place: null, isMe: false },
+  })),
+]
 const OWN_TAB: DocumentHolder = { ...HOLDER, clientId: 'c9', isMe: false }
 /** It never changes. */
 const LOCK = { subscribe: () => () => {}, beforeRelease: () => () => {} } as unknown as DocumentLock
@@ -72,6 +81,8 @@ const STATES: Readonly<Record<string, State>> = {
   'held, idle': [{ ...HELD, waiting: 1, waiters: [KEN], idle: { until: LATER, isOver: false } }],
   'read-only, was idle': [{ ...READ_ONLY, idle: { until: 0, isOver: true } }],
   'read-only, postponed': [{ ...READ_ONLY, demand: 'postponed', postponedUntil: LATER }],
+  'held, with people': [{ ...HELD, waiting: 2, waiters: [AOI], people: PEOPLE }],
+  'read-only, with people': [{ ...READ_ONLY, people: PEOPLE.slice(0, 3) }],
   'held, taken over': [{ ...HELD, request: request('takeover') }],
   troubled: [
     { ...HELD, phase: 'troubled', connected: false, error: NO_ANSWER },

@@ -2642,10 +2642,12 @@ export interface operations {
                 "application/json": {
                     socket_id: string;
                     channel_name: string;
+                    name?: string;
                 };
                 "application/x-www-form-urlencoded": {
                     socket_id: string;
                     channel_name: string;
+                    name?: string;
                 };
             };
         };

@@ -1,9 +1,10 @@
 import './document-list.css'
 import { type FormEvent, useEffect, useState } from 'react'
 import type { DocumentLockState } from '../../../src/client/index.ts'
+import { Avatar } from '../../../src/react/index.ts'
 import { useMedia } from '../ui/use-media.ts'
 import { forget, remember, useKnownDocuments } from './known-documents.ts'
-import { followRooms, type RoomLocks } from './room-locks.ts'
+import { followRooms, type RoomLock, type RoomLocks } from './room-locks.ts'
 import { addressOf } from './rooms.ts'
 import type { EditorTexts } from './texts.ts'
 
@@ -41,7 +42,18 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
               <a href={addressOf(name)} aria-current={name === roomId ? 'page' : undefined}>
                 <LockIcon isLocked={editor !== null} isMe={editor === words.youEdit} />
                 <span className="title">{name}</span>
-                <span className="who">{editor}</span>
+                <span className="who">
+                  {(name === roomId ? state.people : editorsOf(locks.get(name))).map((person) => (
+                    <Avatar
+                      key={person.sessionId}
+                      id={person.sessionId}
+                      name={person.name}
+                      activity={person.role}
+                      number={person.place === null ? null : person.place + 1}
+                    />
+                  ))}
+                  <span className="words">{editor}</span>
+                </span>
               </a>
               {name !== roomId && (
                 <button
@@ -60,6 +72,11 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
       <NewDocument words={words} />
     </details>
   )
+}
+
+/** Of a document that is not open here, only its editor is known. */
+function editorsOf(lock: RoomLock | undefined) {
+  return lock ? [{ ...lock, role: 'editing' as const, place: null }] : []
 }
 
 function NewDocument({ words }: Pick<DocumentListProps, 'words'>) {

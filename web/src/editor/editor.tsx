@@ -21,7 +21,12 @@ const ATTENTION = { icon: './icon-asking.svg', notification: true }
 
 export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly hasTour: boolean }) {
   const [{ lang, name }, change] = usePreferences()
-  const { state, lock } = useDocumentLock(roomId, { name, url: SERVICE_URL, idleAfter: IDLE_AFTER })
+  const { state, lock } = useDocumentLock(roomId, {
+    name,
+    url: SERVICE_URL,
+    idleAfter: IDLE_AFTER,
+    presence: true,
+  })
   const { state: draftState, draft } = useDraft(lock)
   const [pane, setPane] = useState<'write' | 'preview'>('write')
   const { status, isWritable } = draftState

@@ -25,7 +25,7 @@ async function locksDocument(): Promise<void> {
   await using lock = createDocumentLock(roomId)
   await using other = createDocumentLock({
     ...{ url: location.origin, roomId, name: 'Noor', headers: { 'x-trace': 'surface' } },
-    ...{ clientId: crypto.randomUUID(), idleAfter: '5m', clock: workerClock() },
+    ...{ clientId: crypto.randomUUID(), idleAfter: '5m', presence: true, clock: workerClock() },
   })
   assert.equal(lock.state.phase, INITIAL_STATE.phase)
   assert.deepEqual([lock.url, lock.roomId], [other.url, roomId])

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { systemClock } from 'holdfast'
 import { localStorageJournal } from 'holdfast/autosave'
-import { textCodec } from 'holdfast/client'
+import { INITIAL_STATE, textCodec } from 'holdfast/client'
 import { createProjectLocks } from 'holdfast/project'
 import {
   AutoSaveIndicator,
+  Avatar,
   autosaveTexts,
   DocumentLock,
   DraftNotice,
@@ -13,6 +14,7 @@ import {
   HoldfastProvider,
   LockBanner,
   lockTexts,
+  People,
   SyncProvider,
   TextComparison,
   useAutoSave,
@@ -81,7 +83,8 @@ function Editor() {
 
 function Writer() {
   const { state, lock } = useDocumentLock(ROOM, {
-    ...{ url: location.origin, name: 'Mika', headers: { 'x-trace': 'surface' }, idleAfter: '5m' },
+    ...{ url: location.origin, name: 'Mika', headers: { 'x-trace': 'surface' } },
+    ...{ idleAfter: '5m', presence: true },
   })
   const texts = { edit: 'Write', stop: 'Hand it back' }
   const save = () => lock?.save('A line')
@@ -134,6 +137,7 @@ function Whole() {
       <DocumentLock
         attention={{ notification: false }}
         idleAfter="5m"
+        presence={false}
         roomId={`${ROOM}-whole`}
         url={location.origin}
         name="Mika"
@@ -154,6 +158,8 @@ function Whole() {
           </>
         )}
       </DocumentLock>
+      <People people={INITIAL_STATE.people} lang="ja" texts={{ people: 'All' }} />
+      <Avatar id="session" name="Mika" activity="waiting" number={1} />
       <TextComparison
         theirs={theirs}
         mine={text}

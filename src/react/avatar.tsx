@@ -1,0 +1,48 @@
+import type { Participant } from '../client/index.ts'
+
+const COLOURS = 8
+
+export interface AvatarProps {
+  /** The public id of the person. It decides the colour. */
+  readonly id: string
+  readonly name: string | null
+  /** `editing`: with a ring. */
+  readonly activity?: Participant['role'] | undefined
+  /** The number beside a person who waits; 1 is the next one. */
+  readonly number?: number | null | undefined
+}
+
+/**
+ * A person as a coloured circle with initials. It has no text of its own for screen readers: put a name beside it.
+ *
+ * @example
+ * <Avatar id={holder.sessionId} name={holder.name} activity="editing" />
+ */
+export function Avatar({ id, name, activity = 'viewing', number = null }: AvatarProps) {
+  return (
+    <span className="holdfast hf-avatar" data-colour={colourOf(id)} data-role={activity} aria-hidden="true">
+      {initialsOf(name)}
+      {number !== null && <span className="hf-place">{number}</span>}
+    </span>
+  )
+}
+
+/** One or two characters, as a person would write them. */
+export function initialsOf(name: string | null): string {
+  const words = (name ?? '').trim().split(/\s+/)
+  const [first = '', last = ''] = [words[0], words.length > 1 ? words.at(-1) : '']
+  const initials = characterOf(first) + characterOf(last)
+  return initials === '' ? '?' : initials.toUpperCase()
+}
+
+/** The first character that a person sees, which may be several code points. */
+function characterOf(word: string): string {
+  const [first] = new Intl.Segmenter().segment(word)
+  return first?.segment ?? ''
+}
+
+function colourOf(id: string): number {
+  let hash = 0
+  for (const character of id) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003
+  return hash % COLOURS
+}
