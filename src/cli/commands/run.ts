@@ -4,7 +4,6 @@ import { createLeases, type Lease, type Leases } from '../../core/index.ts'
 import type { Command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
-import { runOnce } from '../run/once.ts'
 import { RUN_OPTIONS, readRunOptions } from '../run/options.ts'
 import { reapOrphans } from '../run/reaper.ts'
 import { createReport } from '../run/report.ts'
@@ -63,6 +62,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const hold = async (opened: OpenedStore): Promise<number> => {
       if (keep !== undefined) {
         const { ttl, owner } = options
+        const { runOnce } = await import('../run/once.ts')
         return runOnce(await opened.jobs?.(), {
           ...{ id: resource, keep, ttl, owner, graceMs, command, signals, report },
           wait: waitLeft(),

@@ -3,20 +3,12 @@ import { LeaseError } from '../../base/errors.ts'
 import { createOnce, type JobStore } from '../../once/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
-import type { CommandSettings } from '../settings.ts'
 import type { RunSignals } from '../signals.ts'
 import { signalExitCode } from '../signals.ts'
 import { later, now } from './countdown.ts'
 import type { RunOptions } from './options.ts'
 import type { Report } from './report.ts'
 import { type SupervisedLease, type Supervision, supervise } from './supervise.ts'
-
-const DAY_MS = 86_400_000
-export const KEEP_DAYS = 30
-/** A year, the longest time that a job store keeps a result. */
-const MAX_KEEP_MS = 366 * DAY_MS
-/** These belong to a lease, which `--once` does not take. */
-const OF_LEASES = ['share', 'at-least', 'lock-delay', 'metadata'] as const
 
 export interface OnceRun extends Pick<Supervision, 'command'>, Pick<RunOptions, 'ttl' | 'graceMs' | 'owner'> {
   readonly id: string
@@ -25,18 +17,6 @@ export interface OnceRun extends Pick<Supervision, 'command'>, Pick<RunOptions, 
   readonly wait: number
   readonly signals: RunSignals
   readonly report: Report
-}
-
-/** For how long a job that is done is not run again. */
-export function readKeep(settings: CommandSettings): number | undefined {
-  const keep = settings.duration('keep', 1, MAX_KEEP_MS)
-  if (!settings.is('once')) {
-    if (keep !== undefined) throw usageFailure('--keep: only with --once')
-    return undefined
-  }
-  const lease = OF_LEASES.find((option) => settings.has(option))
-  if (lease) throw usageFailure(`--once: not together with --${lease}`)
-  return keep ?? KEEP_DAYS * DAY_MS
 }
 
 /**

@@ -9,7 +9,7 @@ import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 import { formatDuration } from '../format-duration.ts'
 import type { CommandSettings } from '../settings.ts'
-import { KEEP_DAYS, readKeep } from './once.ts'
+import { KEEP_DAYS, readKeep } from './once-options.ts'
 
 /** With a longer grace, a failed renewal could not be retried before SIGTERM. */
 const MAX_GRACE_SHARE = 0.4
