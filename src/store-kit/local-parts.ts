@@ -6,6 +6,7 @@ import type {
   Answer,
   Ask,
   CallOptions,
+  Grant,
   ReleaseAsk,
   Released,
   Renewal,
@@ -42,6 +43,12 @@ export interface StoreCalls {
   /** For `store.load`. */
   readonly load: StoreLoad
   acquire(ask: Ask, work: CallWork<Answer>, call?: CallOptions): Promise<Answer>
+  /** Requests that are sent as one. Not while others wait until they may be sent: then the answer is `null`. */
+  acquireAll(
+    asks: readonly Ask[],
+    work: CallWork<readonly Grant[] | null>,
+    call?: CallOptions,
+  ): Promise<readonly Grant[] | null>
   /** 128 at once, so that they do not pile up in an outage. */
   renew(work: CallWork<Renewal>, call?: CallOptions, resource?: string): Promise<Renewal>
   release(by: ReleaseAsk, work: CallWork<Released>, call?: CallOptions): Promise<Released>

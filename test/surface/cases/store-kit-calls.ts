@@ -28,7 +28,7 @@ async function sendsRequests(): Promise<void> {
   const renew = () => table.renew({ resource, id, ttl: 30_000 }, systemClock.now(), new Effects())
   const release = () => table.release({ resource, id }, systemClock.now(), new Effects())
   const options = { clock: systemClock, closeLimitMs: 500, maxInFlight: 10, release: () => release }
-  const call = { signal: new AbortController().signal, timeout: 30_000, queued: () => {} }
+  const call = { signal: new AbortController().signal, timeout: 30_000, limited: false, queued: () => {} }
   for (const more of [{}, options]) {
     const calls = new StoreCalls({ backend: 'Map', explain, ...more })
     assert((await calls.acquire(ASK, acquire)).granted)

@@ -5,7 +5,7 @@ import { unique } from './backend.ts'
 /** The methods of a store, called without `createLeases`, as docs/stores/your-own.md lists them. */
 export async function storeCase(open: () => LeaseStore | Promise<LeaseStore>): Promise<void> {
   await using store = await open()
-  const call = { signal: new AbortController().signal, timeout: 30_000, queued: () => {} }
+  const call = { signal: new AbortController().signal, timeout: 30_000, limited: false, queued: () => {} }
   for (const options of [undefined, call]) {
     const resource = `${unique}:store:${options ? 'options' : 'defaults'}`
     const { promise: seen, resolve } = Promise.withResolvers<void>()
