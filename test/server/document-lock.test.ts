@@ -8,7 +8,9 @@ import { cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import { eventually } from '../eventually.ts'
 import { fakeSocket } from './fake-socket.ts'
 
-const TOKEN = 'the-token-of-this-program'
+/** A session of its own for each: two with one session are tabs of one person. */
+const PEOPLE = ['Mika', 'Ken', 'Ria', 'Aoi']
+const tokenOf = (name: string) => `the-token-of-${PEOPLE.includes(name) ? name : 'Mika'}`
 const TTL_MS = 30_000
 const HEARTBEAT_MS = 10_000
 const GRACE_MS = 5000
@@ -31,7 +33,7 @@ describe('the lock of a document, outside of a browser', () => {
       port: 0,
       rate: 0,
       logLevel: 'silent',
-      adminTokens: [TOKEN],
+      adminTokens: PEOPLE.map(tokenOf),
       ...more,
     } as const
     return createServer({ store, clock, settings, ...(identify && { identify }) })
@@ -49,7 +51,7 @@ describe('the lock of a document, outside of a browser', () => {
       url: server.url,
       roomId,
       name,
-      headers: { authorization: `Bearer ${TOKEN}` },
+      headers: { authorization: `Bearer ${tokenOf(name)}` },
       clientId: crypto.randomUUID(),
       clock,
       ...more,
@@ -89,7 +91,7 @@ describe('the lock of a document, outside of a browser', () => {
     await mika.save('text')
     await eventually(() => expect(read.state.content).toBe('text'))
     const { gaps } = ken.state
-    const headers = { authorization: `Bearer ${TOKEN}` }
+    const headers = { authorization: `Bearer ${tokenOf('Mika')}` }
     const deleted = await fetch(`${server.url}/api/documents/${roomId}`, { method: 'DELETE', headers })
     expect(deleted.status).toBe(200)
     await eventually(() => expect(read.state).toMatchObject({ content: null, isLoaded: true, savedAt: null }))
@@ -128,7 +130,7 @@ describe('the lock of a document, outside of a browser', () => {
     await mika.acquire()
     await phase(ken, 'read-only')
     const taking = ken.takeOver()
-    await eventually(() => expect(mika.state.request).toMatchObject({ kind: 'take-over', name: 'Ken' }))
+    await eventually(() => expect(mika.state.request).toMatchObject({ kind: 'takeover', name: 'Ken' }))
     expect(await inTime(taking)).toBe(true)
     await phase(mika, 'lost')
   })
@@ -234,14 +236,14 @@ describe('the lock of a document, outside of a browser', () => {
     await using ken = open('Ken')
     await mika.acquire()
     await phase(ken, 'read-only')
-    const asking = ken.requestHandOver()
+    const asking = ken.requestHandoff()
     await eventually(() => expect(mika.state.request).toMatchObject({ kind: 'request', name: 'Ken' }))
     expect(ken.state.demand).toBe('asking')
     await mika.answer(false)
     expect(await asking).toBe(false)
     expect(mika.state.request).toBeNull()
     expect(ken.state.demand).toBe('declined')
-    const unanswered = ken.requestHandOver()
+    const unanswered = ken.requestHandoff()
     await eventually(() => expect(mika.state.request).not.toBeNull())
     expect(await inTime(unanswered)).toBe(false)
     expect(ken.state.demand).toBe('unanswered')
@@ -264,9 +266,9 @@ describe('the lock of a document, outside of a browser', () => {
     await socket.subscribe(`document.${roomId}`)
     const isTold = () =>
       eventually(() => expect(socket.take()).toMatchObject([{ event: 'document.takeover-requested' }]))
-    const asking = ken.requestHandOver()
+    const asking = ken.requestHandoff()
     await isTold()
-    const taking = aoi.requestHandOver()
+    const taking = aoi.requestHandoff()
     await isTold()
     network.mend()
     const isAskedBy = (name: string) => eventually(() => expect(mika.state.request).toMatchObject({ name }))
@@ -284,7 +286,7 @@ describe('the lock of a document, outside of a browser', () => {
     await using ken = open('Ken')
     await mika.acquire()
     await phase(ken, 'read-only')
-    const asking = ken.requestHandOver()
+    const asking = ken.requestHandoff()
     await eventually(() => expect(mika.state.request).toMatchObject({ name: 'Ken' }))
     await ken.release()
     expect(await asking).toBe(false)
@@ -296,7 +298,7 @@ describe('the lock of a document, outside of a browser', () => {
     await using ken = open('Ken')
     await mika.acquire()
     await phase(ken, 'read-only')
-    const asking = ken.requestHandOver()
+    const asking = ken.requestHandoff()
     await eventually(() => expect(mika.state.request).not.toBeNull())
     await mika.answer(true)
     expect(await asking).toBe(true)
@@ -309,7 +311,7 @@ describe('the lock of a document, outside of a browser', () => {
     await using ken = open('Ken', { url: away.url })
     await mika.acquire()
     await phase(ken, 'read-only')
-    void ken.requestHandOver()
+    void ken.requestHandoff()
     await eventually(() => expect(mika.state.request).not.toBeNull())
     await away.close()
     await expect(mika.answer(true)).rejects.toMatchObject({ code: 'store-unavailable' })
