@@ -1,14 +1,14 @@
 import { notify } from '../base/notify.ts'
 import { createAppend } from './append.ts'
 import { type ChangeListener, createChanges, type SyncStatus } from './changes.ts'
-import { hasOtherFormat } from './format.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { loadWriting } from './load-writing.ts'
+import { createLoading } from './loading.ts'
 import { isSyncMessage } from './messages.ts'
 import { assemble, type DefaultsOf, type SyncOptions } from './options.ts'
 import { createReader } from './reader.ts'
 import type { SyncSettings } from './settings.ts'
-import { logOf, type StorageListener } from './storage.ts'
+import { logOf } from './storage.ts'
 import { createView, type SyncState } from './view.ts'
 import { checkedEntity, createWrites } from './writes.ts'
 import type { SyncMethods } from './writing.ts'
@@ -73,7 +73,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   options: SyncOptions<E, S> & DefaultsOf<S>,
 ): Sync<E, S> {
   const parts = assemble<E, S>(options, loadWriting)
-  const { storage, messenger, layout, format, closing } = parts
+  const { storage, messenger, closing } = parts
   const log = logOf(storage)
   const changes = createChanges<E, S>()
   const view = createView<E, S>(
@@ -83,7 +83,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   )
   const lifecycle = createLifecycle({
     ...parts,
-    load,
+    load: () => load(),
     // The extension may have been reloaded, and then even this may throw.
     unsubscribe() {
       for (const end of subscriptions) notify(end)
@@ -94,6 +94,7 @@ export function createSync<E extends object, S extends object = SyncSettings>(
   const reader = createReader(own)
   const append = createAppend(own)
   const context = { ...own, reader, append, checked: checkedEntity(parts.schemas.entity) }
+  const { load, onChanged } = createLoading(context)
 
   // Subscribe before the first read, so that no change is missed.
   const subscriptions = [
@@ -126,22 +127,6 @@ export function createSync<E extends object, S extends object = SyncSettings>(
     [Symbol.asyncDispose]: lifecycle.close,
   }
 
-  async function load(): Promise<void> {
-    let head = await storage.get(layout.headKeys)
-    if (hasOtherFormat(head, layout, format)) {
-      head = await (await methods()).migrate(head)
-    }
-    // The log is listed while the entities are read. What was carried out in between is reported as a change.
-    await Promise.all([reader.readAll(head), readLog()])
-  }
-
-  /** Shows the records of the log, and has them carried out. */
-  async function readLog(): Promise<void> {
-    const records = (await log.keys()).filter(layout.isRecord)
-    await reader.read(records)
-    if (records.length > 0) parts.soon()
-  }
-
   /** What is loaded on demand. */
   async function methods(): Promise<SyncMethods<E>> {
     return (await parts.writing()).methodsOf(context)
@@ -153,12 +138,5 @@ export function createSync<E extends object, S extends object = SyncSettings>(
       ({ hear }) => hear(message),
       () => {},
     )
-  }
-
-  function onChanged(changes: Parameters<StorageListener>[0]): void {
-    append.onChanged(changes)
-    reader.onChanged(changes)
-    // Anything may have happened, also writes of pages that are closed now.
-    if (!changes) readLog().catch(lifecycle.failed)
   }
 }

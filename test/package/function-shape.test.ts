@@ -15,7 +15,6 @@ const MAX_PARAMETERS = 4
  */
 const LONGER: ReadonlySet<string> = new Set([
   'autosave/archive.ts#createArchive',
-  'autosave/autosave.ts#createAutoSave',
   'autosave/journal.ts#createPageJournal',
   'autosave/writer-lock.ts#createWriterLock',
   'cli/watch-screen.ts#openScreen',
@@ -76,10 +75,7 @@ const LONGER: ReadonlySet<string> = new Set([
   'stores/postgres/transitions.ts#release',
   'sync/indexeddb-storage.ts#indexedDbStorage',
   'sync/reader.ts#createReader',
-  'sync/sync.ts#createSync',
   'sync/view.ts#createView',
-  'sync/writer.ts#carryOut',
-  'sync/writer.ts#storageWriter',
   'testing/fake-browser/index.ts#fakeBrowser',
   'testing/node/describe-torture.ts#describeTorture',
 ])
@@ -130,10 +126,6 @@ const MORE_PARAMETERS: ReadonlySet<string> = new Set([
   'stores/lease-row.ts#extend',
   'stores/lease-row.ts#refuse',
   'stores/registers/transitions.ts#acquire',
-  'sync/migrate.ts#migrate',
-  'sync/migrate.ts#upgrade',
-  'sync/writer.ts#carryOut',
-  'sync/writer.ts#refuse',
   'telemetry/encode-event.ts#encodeEvent',
   'telemetry/health.ts#findFirings',
   'telemetry/plot.ts#barsOf',
