@@ -37,12 +37,16 @@ export interface Lease extends AsyncDisposable {
   /**
    * Renews now, in addition to the heartbeat. With `ttl` the lease lives at least that long from now on, once: later
    * heartbeats have the TTL of the lease again, and never shorten it. Rejects with `lease-lost` if the store refuses.
+   *
+   * @throws `lease-lost`
    */
   renew(options?: { readonly ttl?: Duration | undefined }): Promise<void>
   /**
    * Hands the lease over to another process: renews it, stops the heartbeat, and returns a ticket as plain JSON for
    * `leases.adopt`. This handle then holds nothing, and its release has no effect. Until somebody adopts the lease it
    * lives for its TTL, also if this process ends.
+   *
+   * @throws `lease-lost`
    *
    * @example
    * worker.send(await lease.detach())

@@ -31,6 +31,8 @@ export interface Leases extends AsyncDisposable {
    * Acquires, runs, always releases. Resolves with what `work` returns. Rejects with `lease-lost` if the lease was
    * lost before `work` ended, also if it threw: another holder may have worked at the same time.
    *
+   * @throws `lease-held`, `lease-lost`, `aborted`
+   *
    * @example
    * await leases.withLease('invoice:42', async (lease) => save(invoice, lease.token))
    */
@@ -41,6 +43,8 @@ export interface Leases extends AsyncDisposable {
    * Runs `work` only if the lease is free now: one attempt, as `tryAcquire`. Resolves with what `work` returned, or with
    * who holds the lease.
    *
+   * @throws `lease-lost`, `aborted`
+   *
    * @example
    * const tried = await leases.tryWithLease('report', writeReport)
    * if (!tried.ran) console.log(`${tried.holder?.owner} writes it`)
@@ -50,13 +54,23 @@ export interface Leases extends AsyncDisposable {
     work: Work<T>,
     options?: Omit<LeaseOptions, 'wait'>,
   ): Promise<TriedWork<T>>
-  /** Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant. */
+  /**
+   * Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant.
+   *
+   * @throws `lease-held`, `aborted`
+   */
   acquire(resource: string, options?: LeaseOptions): Promise<Lease>
-  /** One attempt; `null` if another caller holds it. */
+  /**
+   * One attempt; `null` if another caller holds it.
+   *
+   * @throws `aborted`
+   */
   tryAcquire(resource: string, options?: Omit<LeaseOptions, 'wait'>): Promise<Lease | null>
   /**
    * Several leases at once, all or none. They are acquired in sorted order, so that two callers never wait for each
    * other. `wait` covers the whole call. When it is used up, each name that is left is still asked for once.
+   *
+   * @throws `lease-held`, `lease-lost`, `aborted`
    *
    * @example
    * await using both = await leases.acquireAll(['account:1', 'account:2'])
@@ -96,6 +110,8 @@ export interface Leases extends AsyncDisposable {
   /**
    * Continues a lease that another handle has detached, in this or another process. Rejects with `lease-lost` if it
    * has ended, and with `invalid-argument` if the ticket is not one of this kind of store.
+   *
+   * @throws `lease-lost`, `aborted`
    */
   adopt(ticket: LeaseTicket, options?: AdoptOptions): Promise<Lease>
   /**

@@ -49,6 +49,8 @@ export interface Once extends AsyncDisposable {
    * for another run, any other error is written as the failure of the job. Rejects with `lease-lost` if the lock was
    * lost before the outcome was written.
    *
+   * @throws `not-found`, `lease-lost`, `aborted`
+   *
    * @example
    * const run = await once.run('invoice-42', async ({ token, signal }) => send(token, signal))
    * if (!run.ran) console.log(`skipped: ${run.reason}`, run.job?.result)
@@ -59,6 +61,8 @@ export interface Once extends AsyncDisposable {
    * wait for it. The job need not be added before. Rejects with `payload-mismatch` if the job was started with another
    * `payload`, with `not-finished` after `wait`, and with `job-failed` if a failure was kept.
    *
+   * @throws `payload-mismatch`, `not-finished`, `job-failed`, `lease-lost`, `aborted`
+   *
    * @example
    * const { result, ran } = await once.result(`payment:${key}`, () => charge(order), { payload: order })
    */
@@ -68,7 +72,11 @@ export interface Once extends AsyncDisposable {
    * to time.
    */
   sweep(): Promise<number>
-  /** Resolves with the job when it is finished, by any worker. Rejects with `not-finished` after `wait`. */
+  /**
+   * Resolves with the job when it is finished, by any worker. Rejects with `not-finished` after `wait`.
+   *
+   * @throws `not-found`, `not-finished`, `aborted`
+   */
   wait(id: string, options?: WaitOptions): Promise<Job>
   /** The job as it is now; `null` if it does not exist. */
   read(id: string): Promise<Job | null>

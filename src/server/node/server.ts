@@ -18,7 +18,7 @@ export interface ServerOptions extends LockServerOptions {
 }
 
 export interface HoldfastServer extends AsyncDisposable {
-  /** Such as `http://127.0.0.1:4321`. */
+  /** Such as `http://127.0.0.1:4321`, without a slash at its end. */
   readonly url: string
   readonly port: number
   readonly settings: Settings

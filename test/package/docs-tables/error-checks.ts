@@ -9,7 +9,7 @@ import {
 } from '../../../src/base/errors.ts'
 import { MISTAKES, messageFor } from '../mistakes.ts'
 import { code, type ExpectedCell, type ExpectedRow, PROSE, plain, type TableCheck } from './compare-table.ts'
-import { asCell, sourceOf, unionOf } from './declarations.ts'
+import { asCell, membersOf, sourceOf, unionOf } from './declarations.ts'
 
 const FILE = 'src/base/errors.ts'
 const PAGE = 'docs/errors.md'
@@ -25,6 +25,12 @@ export const ERROR_CHECKS: readonly TableCheck[] = [
           .map(({ name, text }) => [code(name), retryable(name), textCell(text)]),
     }),
   ),
+  {
+    table: `${PAGE}#By call`,
+    about: 'the call',
+    nameOf: (cell) => cell.replaceAll('`', ''),
+    rows: () => Object.entries(THROWING).flatMap(([object, source]) => throwingIn(object, source)),
+  },
   {
     table: `${PAGE}#Codes 2`,
     about: 'the code',
@@ -74,6 +80,24 @@ export const ERROR_CHECKS: readonly TableCheck[] = [
     }),
   ),
 ]
+
+/** The objects whose methods name their codes with `@throws`: `file#Interface`. */
+const THROWING: Readonly<Record<string, string>> = {
+  leases: 'src/core/leases.ts#Leases',
+  lease: 'src/core/lease.ts#Lease',
+  once: 'src/once/once.ts#Once',
+}
+
+function throwingIn(object: string, source: string): ExpectedRow[] {
+  const [file = '', declaration = ''] = source.split('#')
+  const known = unionOf(FILE, 'LeaseErrorCode').map(({ name }) => name)
+  return membersOf(file, declaration).flatMap(({ name, text }) => {
+    const [, list] = /@throws ((?:`[\w-]+`(?:, )?)+)/.exec(text) ?? []
+    const unknown = list?.match(/[\w-]+/g)?.filter((one) => !known.includes(one)) ?? []
+    if (unknown.length > 0) throw new Error(`${file}: ${name} throws ${unknown}, which is no code`)
+    return list ? [[`${object}.${name}`, list]] : []
+  })
+}
 
 /** Whether another request may succeed. Each place that throws one decides. */
 const LOCK_RETRYABLE: Readonly<Record<string, string>> = {
