@@ -26,18 +26,19 @@ import { REPLACE_ANY } from './full-transitions.ts'
 import type { Names } from './names.ts'
 import { DEADLOCK_TRIES, MAX_ID_BYTES } from './options.ts'
 import {
+  LEASE_COLUMNS,
   leaseOf,
   leasesIn,
   type Message,
   messageOf,
   millis,
   numbersIn,
+  ROW_LEASE,
   shareOf,
   shownIn,
   unexpected,
   type Wake,
 } from './rows.ts'
-import { LEASE_COLUMNS, ROW_LEASE } from './steps.ts'
 import { MANY, MILLISECOND, TAKES_UNTIL } from './units.ts'
 
 /** Without a limit of its own, a statement has that of the session: `sql_select_limit`. */

@@ -6,6 +6,10 @@ import { decodeShare } from '../../base/share.ts'
 import { type MysqlRow, mysqlText as text } from '../../clients/mysql.ts'
 import { MILLISECOND } from './units.ts'
 
+export const LEASE_COLUMNS = 'resource, token, id, owner, metadata, share, acquired_at, expires_at, span'
+/** The same of a lease that is in the row of its resource. */
+export const ROW_LEASE = LEASE_COLUMNS.replace('share', 'null as share')
+
 /** When a waiter has to repeat its request. */
 export interface Wake {
   readonly id: string

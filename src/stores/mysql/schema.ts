@@ -2,6 +2,17 @@
  * The tables and procedures of a store. Each statement creates one of them if it is missing, so several nodes may run
  * them at once, and again. MySQL commits each by itself: a node that stops half-way leaves the rest to the next one.
  *
+ * Each procedure is one text in plain SQL: fill in the names, and it can be read, changed and tried in `mysql`. Steps that
+ * several procedures have are repeated in them, because a call costs about as much as a statement:
+ *
+ * - A transaction sets the isolation level first. That fails within a transaction of the application, which
+ *   `start transaction` would commit. Its handler ends it after an error, which would otherwise leave it open, with its
+ *   locks. Whatever `completion_type` says, no transaction follows, and the connection stays.
+ * - The clock is read once, as `_at`. `utc_timestamp` would be frozen at the start of the statement, and `sysdate`
+ *   follows the time zone of the session.
+ * - The row of the meta table is shared with all others who change leases. A new watcher, and whoever raises the floor,
+ *   waits for them.
+ *
  * Names, owners and metadata are bytes of UTF-8, so that no collation and no character set decides what is equal.
  */
 import { LeaseError } from '../../base/errors.ts'

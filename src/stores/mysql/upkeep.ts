@@ -1,16 +1,7 @@
 /** Procedures that the transitions share, and those that clean up and register processes. */
+
 import type { Names } from './names.ts'
 import { PRUNE_AT_ONCE } from './options.ts'
-import {
-  dropRows,
-  inTransaction,
-  LEASE_COLUMNS,
-  moveLease,
-  OWN,
-  readClock,
-  shareMeta,
-  turnIn,
-} from './steps.ts'
 import {
   ALIVE_FOR,
   CAPACITY,
@@ -25,18 +16,20 @@ import {
 
 /** By the name of the procedure: its parameters and its body. */
 export function upkeep(names: Names): Readonly<Record<string, string>> {
-  const { table, holders, waiters, channels, messages, meta, procedure } = names
-  const wake = `insert into ${messages} (channel, sent_at, kind, wake_in, resource, id)`
-  const absent = `(select distinct channel from ${waiters} where ${OWN} and reserved_until <= _at) absent`
-  const isCalled = `${OWN} and (reserved_until is not null or place = _place)`
-  const wakeIn = `if(reserved_until is null, ${turnIn(names)}, 0)`
-  const isFree = 'id is null and not has_rows'
-  const forgetAt = `greatest(ended_at, token) + ${KEEP_FREE}`
-
   return {
-    // Brings a resource up to this moment: ends reservations that were not used, and makes the next ones.
-    // '_channel': of the process whose waiters the answer wakes. All others are sent messages.
-    settle: `(_resource varbinary(512), _at bigint, _channel varbinary(64))
+    settle: settle(names),
+    tell: tell(names),
+    end: end(names),
+    end_expired: endExpired(names),
+    sweep: sweep(names),
+    postpone: postpone(names),
+    prune: prune(names),
+    hear: hear(names),
+  }
+}
+
+function settle({ table, holders, waiters, channels, messages }: Names): string {
+  return `(_resource varbinary(512), _at bigint, _channel varbinary(64))
 sql security invoker
 begin
   declare _taken, _room, _reserved, _place, _capacity, _alive bigint;
@@ -45,28 +38,28 @@ begin
     select coalesce(sum(${TAKES_UNTIL} > _at), 0), coalesce(min(if(${TAKES_UNTIL} > _at, ${CAPACITY}, null)), ${MANY}),
         coalesce(max(expires_at > _at + span or (at_least > 0 and acquired_at > _at)
           or kept_until > _at + greatest(at_least, lock_delay) or kept_until <= _at), false)
-      into _taken, _room, _is_stale from ${holders} where ${OWN};
+      into _taken, _room, _is_stale from ${holders} where resource = _resource;
     if not _is_stale then
       leave counting;
     end if;
     -- A clock that stepped back must not lengthen anything.
     update ${holders} set expires_at = least(expires_at, _at + span),
       acquired_at = if(at_least > 0, least(acquired_at, _at), acquired_at),
-      kept_until = least(kept_until, _at + greatest(at_least, lock_delay)) where ${OWN};
-    delete from ${holders} where ${OWN} and kept_until <= _at;
+      kept_until = least(kept_until, _at + greatest(at_least, lock_delay)) where resource = _resource;
+    delete from ${holders} where resource = _resource and kept_until <= _at;
     -- It may expire earlier now, and a sweep must find it.
-    update ${table} set due_at = 0 where ${OWN};
+    update ${table} set due_at = 0 where resource = _resource;
   end loop;
-  if exists (select 1 from ${waiters} where ${OWN}) then
-    update ${waiters} set reserved_until = _at + ${RESERVATION} where ${OWN} and reserved_until > _at + ${RESERVATION};
+  if exists (select 1 from ${waiters} where resource = _resource) then
+    update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and reserved_until > _at + ${RESERVATION};
     -- Whoever missed its turn loses its place, with all others of its process. They are told to ask again.
-    if exists (select 1 from ${waiters} where ${OWN} and reserved_until <= _at) then
-      ${wake} select w.channel, _at, 'wake', 0, w.resource, w.id
-        from ${waiters} w join ${absent} on absent.channel = w.channel where w.resource = _resource;
-      delete w from ${waiters} w join ${absent} on absent.channel = w.channel where w.resource = _resource;
+    if exists (select 1 from ${waiters} where resource = _resource and reserved_until <= _at) then
+      insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select w.channel, _at, 'wake', 0, w.resource, w.id
+        from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;
+      delete w from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;
     end if;
     select count(*), coalesce(min(${CAPACITY}), ${MANY}) into _reserved, _capacity
-      from ${waiters} where ${OWN} and reserved_until is not null;
+      from ${waiters} where resource = _resource and reserved_until is not null;
     set _taken = _taken + _reserved;
     set _room = least(_room, _capacity);
     reserving: loop
@@ -82,64 +75,71 @@ begin
         delete w from ${waiters} w left join ${channels} c on c.channel = w.channel
           where w.resource = _resource and w.reserved_until is null and coalesce(c.alive_until, 0) <= _at;
       else
-        update ${waiters} set reserved_until = _at + ${RESERVATION} where ${OWN} and place = _place;
+        update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and place = _place;
         set _taken = _taken + 1;
         set _room = least(_room, _capacity);
         set _is_new = true;
       end if;
     end loop;
     if _is_new then
-      ${wake} select channel, _at, 'wake', ${wakeIn}, resource, id from ${waiters}
-        where ${isCalled} and channel <> coalesce(_channel, '') order by place;
+      insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select channel, _at, 'wake', if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
+      union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0), resource, id from ${waiters}
+        where resource = _resource and (reserved_until is not null or place = _place) and channel <> coalesce(_channel, '') order by place;
       if _channel is not null then
-        select id, ${wakeIn} as wake_in from ${waiters} where ${isCalled} and channel = _channel order by place;
+        select id, if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
+      union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0) as wake_in from ${waiters} where resource = _resource and (reserved_until is not null or place = _place) and channel = _channel order by place;
       end if;
     end if;
   end if;
-end`,
+end`
+}
 
-    // Of a lease that is 'kept', watchers are told when the resource becomes free.
-    tell: `(_resource varbinary(512), _token bigint, _state varchar(16), _at bigint, _to_holder boolean, _watched boolean)
+function tell({ holders, channels, messages }: Names): string {
+  return `(_resource varbinary(512), _token bigint, _state varchar(16), _at bigint, _to_holder boolean, _watched boolean)
 sql security invoker
 begin
   if _to_holder then
     insert into ${messages} (channel, sent_at, kind, resource, id, token)
-      select channel, _at, 'lost', resource, id, token from ${holders} where ${OWN} and token = _token;
+      select channel, _at, 'lost', resource, id, token from ${holders} where resource = _resource and token = _token;
   end if;
   if _watched then
-    insert into ${messages} (channel, sent_at, kind, ${LEASE_COLUMNS})
+    insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
       select c.channel, _at, _state, resource, token, id, owner, metadata, share, acquired_at,
         if(_state = 'kept', kept_until, expires_at), if(_state = 'kept', greatest(at_least, lock_delay), span)
       from ${holders} h join ${channels} c on c.watch_until > _at
-      where ${OWN} and token = _token and (_state <> 'kept' or kept_until > _at);
+      where resource = _resource and token = _token and (_state <> 'kept' or kept_until > _at);
   end if;
-end`,
+end`
+}
 
-    end: `(_resource varbinary(512), _token bigint, _state varchar(16), _at bigint, _to_holder boolean, _watched boolean)
+function end({ table, holders, procedure }: Names): string {
+  return `(_resource varbinary(512), _token bigint, _state varchar(16), _at bigint, _to_holder boolean, _watched boolean)
 sql security invoker
 begin
   declare _kept bigint;
-  select _at as at, _state as state, ${LEASE_COLUMNS} from ${holders} where ${OWN} and token = _token;
+  select _at as at, _state as state, resource, token, id, owner, metadata, share, acquired_at, expires_at, span from ${holders} where resource = _resource and token = _token;
   call ${procedure('tell')}(_resource, _token, _state, _at, _to_holder, _watched);
   -- What was taken over keeps nothing.
   select case _state when 'released' then if(at_least > 0, acquired_at + at_least, 0)
       when 'taken-over' then 0 else ${TAKES_UNTIL} end into _kept
-    from ${holders} where ${OWN} and token = _token;
+    from ${holders} where resource = _resource and token = _token;
   if _kept > _at then
-    update ${holders} set kept_until = _kept where ${OWN} and token = _token;
+    update ${holders} set kept_until = _kept where resource = _resource and token = _token;
   else
-    delete from ${holders} where ${OWN} and token = _token;
+    delete from ${holders} where resource = _resource and token = _token;
   end if;
-  update ${table} set ended_at = _at where ${OWN};
-end`,
+  update ${table} set ended_at = _at where resource = _resource;
+end`
+}
 
-    end_expired: `(_resource varbinary(512), _at bigint, _watched boolean, inout _left bigint)
+function endExpired({ holders, procedure }: Names): string {
+  return `(_resource varbinary(512), _at bigint, _watched boolean, inout _left bigint)
 sql security invoker
 begin
   declare _token bigint;
   ending: loop
     set _token = null;
-    select min(token) into _token from ${holders} where ${OWN} and kept_until is null and not (${IS_LIVE});
+    select min(token) into _token from ${holders} where resource = _resource and kept_until is null and not (${IS_LIVE});
     if _token is null or _left <= 0 then
       leave ending;
     end if;
@@ -147,19 +147,33 @@ begin
     call ${procedure('tell')}(_resource, _token, 'kept', _at, false, _watched);
     set _left = _left - 1;
   end loop;
-end`,
+end`
+}
 
-    // 'due_at' is never later than the expiry of a lease, but it may be earlier. Then the row is due again later.
-    sweep: `(_left bigint)
-${inTransaction(
-  `declare _resource varbinary(512);
+function sweep({ table, holders, waiters, meta, procedure }: Names): string {
+  return `(_left bigint)
+sql security invoker
+begin
+  declare _at, _token, _floor bigint;
+  declare _watched boolean default false;
+  declare _zone varchar(64) default @@session.time_zone;
+  declare _resource varbinary(512);
   declare _until, _forgotten, _before bigint;
   declare _has_rows, _done boolean default false;
   declare due cursor for select resource from ${table}
     where due_at <= _at and (id is not null or has_rows) order by due_at limit ${PRUNE_AT_ONCE};
-  declare continue handler for not found set _done = true;`,
-  `${readClock}
-    ${shareMeta(names)}
+  declare continue handler for not found set _done = true;
+  set transaction isolation level read committed;
+  begin
+    declare exit handler for sqlexception begin rollback and no chain no release; resignal; end;
+    start transaction;
+    set session time_zone = '+00:00';
+    set _at = timestampdiff(microsecond, '1970-01-01', sysdate(6));
+    set session time_zone = _zone;
+    select floor, watch_until > _at into _floor, _watched from ${meta} where one = 1 lock in share mode;
+    if _floor is null then
+      signal sqlstate '42S02' set mysql_errno = 1146, message_text = 'the meta table has lost its row';
+    end if;
     open due;
     sweeping: loop
       set _done = false;
@@ -168,43 +182,75 @@ ${inTransaction(
         leave sweeping;
       end if;
       set _token = null;
-      select token, has_rows, expires_at, ${forgetAt} into _token, _has_rows, _until, _forgotten
-        from ${table} where ${OWN} for update skip locked;
+      select token, has_rows, expires_at, greatest(ended_at, token) + ${KEEP_FREE} into _token, _has_rows, _until, _forgotten
+        from ${table} where resource = _resource for update skip locked;
       if _token is not null then
         if _has_rows or _until <= _at then
-          ${moveLease(names)}
+          if not _has_rows then
+      insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
+        select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
+      update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
+    end if;
           set _before = _left;
           call ${procedure('end_expired')}(_resource, _at, _watched, _left);
-          select min(expires_at) into _until from ${holders} where ${OWN} and kept_until is null;
+          select min(expires_at) into _until from ${holders} where resource = _resource and kept_until is null;
           -- Also without a lease, in the end: dead waiters would keep the row.
           if _left < _before or (_until is null and _forgotten <= _at) then
             call ${procedure('settle')}(_resource, _at, null);
-            ${dropRows(names)}
+            if not exists (select 1 from ${holders} where resource = _resource) and not exists (select 1 from ${waiters} where resource = _resource) then
+      update ${table} set has_rows = false where resource = _resource;
+    end if;
           end if;
         end if;
-        update ${table} set due_at = coalesce(_until, ${forgetAt}) where ${OWN};
+        update ${table} set due_at = coalesce(_until, greatest(ended_at, token) + ${KEEP_FREE}) where resource = _resource;
       end if;
     end loop;
-    close due;`,
-)}`,
+    close due;
+    commit and no chain no release;
+  end;
+end`
+}
 
-    // So that the free rows which may not be deleted yet are not looked at again and again.
-    postpone: `()
-${inTransaction(
-  '',
-  `${readClock}
-    update ${table} set due_at = ${forgetAt} where due_at <= _at and ${isFree} and ${forgetAt} > _at limit ${PRUNE_AT_ONCE};`,
-)}`,
+function postpone({ table }: Names): string {
+  return `()
+sql security invoker
+begin
+  declare _at, _token, _floor bigint;
+  declare _watched boolean default false;
+  declare _zone varchar(64) default @@session.time_zone;
+  
+  set transaction isolation level read committed;
+  begin
+    declare exit handler for sqlexception begin rollback and no chain no release; resignal; end;
+    start transaction;
+    set session time_zone = '+00:00';
+    set _at = timestampdiff(microsecond, '1970-01-01', sysdate(6));
+    set session time_zone = _zone;
+    update ${table} set due_at = greatest(ended_at, token) + ${KEEP_FREE} where due_at <= _at and id is null and not has_rows and greatest(ended_at, token) + ${KEEP_FREE} > _at limit ${PRUNE_AT_ONCE};
+    commit and no chain no release;
+  end;
+end`
+}
 
-    // Deletes rows that nobody needs. Their tokens must not be given again: the floor rises in the same transaction.
-    prune: `()
-${inTransaction(
-  `declare _resource varbinary(512);
+function prune({ table, channels, messages, meta }: Names): string {
+  return `()
+sql security invoker
+begin
+  declare _at, _token, _floor bigint;
+  declare _watched boolean default false;
+  declare _zone varchar(64) default @@session.time_zone;
+  declare _resource varbinary(512);
   declare _done boolean default false;
   declare forgotten cursor for select resource from ${table}
-    where due_at <= _at and ${isFree} and ${forgetAt} <= _at limit ${PRUNE_AT_ONCE};
-  declare continue handler for not found set _done = true;`,
-  `${readClock}
+    where due_at <= _at and id is null and not has_rows and greatest(ended_at, token) + ${KEEP_FREE} <= _at limit ${PRUNE_AT_ONCE};
+  declare continue handler for not found set _done = true;
+  set transaction isolation level read committed;
+  begin
+    declare exit handler for sqlexception begin rollback and no chain no release; resignal; end;
+    start transaction;
+    set session time_zone = '+00:00';
+    set _at = timestampdiff(microsecond, '1970-01-01', sysdate(6));
+    set session time_zone = _zone;
     open forgotten;
     select floor into _floor from ${meta} for update;
     pruning: loop
@@ -214,27 +260,40 @@ ${inTransaction(
         leave pruning;
       end if;
       set _token = null;
-      select token into _token from ${table} where ${OWN} and ${isFree} and ${forgetAt} <= _at for update skip locked;
+      select token into _token from ${table} where resource = _resource and id is null and not has_rows and greatest(ended_at, token) + ${KEEP_FREE} <= _at for update skip locked;
       if _token is not null then
-        delete from ${table} where ${OWN};
+        delete from ${table} where resource = _resource;
         set _floor = greatest(_floor, _token);
       end if;
     end loop;
     close forgotten;
     update ${meta} set floor = _floor where one = 1;
     delete from ${messages} where sent_at < _at - ${KEEP_MESSAGES} limit ${PRUNE_AT_ONCE};
-    delete from ${channels} where greatest(alive_until, watch_until) < _at - ${KEEP_MESSAGES} limit ${PRUNE_AT_ONCE};`,
-)}`,
+    delete from ${channels} where greatest(alive_until, watch_until) < _at - ${KEEP_MESSAGES} limit ${PRUNE_AT_ONCE};
+    commit and no chain no release;
+  end;
+end`
+}
 
-    // The process keeps its places for a while from now on and, if it watches, is told of every change.
-    hear: `(_channel varbinary(64), _watches boolean)
-${inTransaction(
-  `declare _was, _alive bigint;`,
-  `if _watches then
+function hear({ channels, meta }: Names): string {
+  return `(_channel varbinary(64), _watches boolean)
+sql security invoker
+begin
+  declare _at, _token, _floor bigint;
+  declare _watched boolean default false;
+  declare _zone varchar(64) default @@session.time_zone;
+  declare _was, _alive bigint;
+  set transaction isolation level read committed;
+  begin
+    declare exit handler for sqlexception begin rollback and no chain no release; resignal; end;
+    start transaction;
+    if _watches then
       -- Waits until all changes have ended that did not see it.
       select floor into _floor from ${meta} for update;
     end if;
-    ${readClock}
+    set session time_zone = '+00:00';
+    set _at = timestampdiff(microsecond, '1970-01-01', sysdate(6));
+    set session time_zone = _zone;
     select watch_until, alive_until into _was, _alive from ${channels} where channel = _channel;
     insert into ${channels} (channel, alive_until, watch_until)
       values (_channel, _at + ${ALIVE_FOR}, if(_watches, _at + ${WATCH_FOR}, 0))
@@ -243,7 +302,8 @@ ${inTransaction(
     if _watches then
       update ${meta} set watch_until = _at + ${WATCH_FOR} where one = 1;
     end if;
-    select coalesce(_alive <= _at, false) as was_gone, coalesce(_was, 0) <= _at as lapsed;`,
-)}`,
-  }
+    select coalesce(_alive <= _at, false) as was_gone, coalesce(_was, 0) <= _at as lapsed;
+    commit and no chain no release;
+  end;
+end`
 }
