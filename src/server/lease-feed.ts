@@ -45,6 +45,10 @@ type TimerName = 'expiry' | 'reread' | 'resync'
 
 const EXPIRED = { state: 'expired', remaining: 0 } as const
 
+/**
+ * Not the `watch` of the core, which a page loads and which asks the store every second: a server has thousands of rooms,
+ * so it sets one timer on the next expiry, learns from the answers of its own node, and reads only what it is asked for.
+ */
 export class LeaseFeed {
   readonly #options: LeaseFeedOptions
   /** By resource and token. */

@@ -27,6 +27,9 @@ interface Pending {
 /**
  * Runs one statement at a time, and what comes meanwhile is sent in the next one. Each query is one call of a function
  * whose first value is the resource.
+ *
+ * Not `clients/together.ts`, which gathers the calls of one moment: this one gathers for as long as a statement takes,
+ * and moves to the ordinary client when the server does not answer.
  */
 export class Lane {
   readonly run: RunQuery
