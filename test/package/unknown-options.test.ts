@@ -118,7 +118,7 @@ describe('an unknown option is refused by name:', () => {
 
 /** What reads or writes files, listens on a port, or needs a browser or a database. */
 const ACTS =
-  /^(create(Server|AutoSave|ProjectLocks\(\)\.)|collect|score|report|post|migrate|webStore|webLock|opfs|fileSink|chrome|.*postgresStore)/
+  /^(create(Server|AutoSave|ProjectLocks\(.*\)\.)|collect|score|report|post|migrate|webStore|webLock|opfs|fileSink|chrome|.*postgresStore)/
 
 describe('an option that is undefined counts as one that is absent:', () => {
   const calls = Object.entries(CALLS).flatMap(([module, codes]) =>
