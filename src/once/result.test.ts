@@ -60,15 +60,18 @@ describe('once.result', () => {
   })
 
   it('refuses another payload, whatever the state of the job is', async () => {
-    let finish = () => {}
-    const first = once.result('job', () => new Promise<void>((resolve) => (finish = resolve)), {
-      payload: { a: 1, b: [2] },
-    })
-    await clock.advance(1)
+    const [started, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const work = () => {
+      started.resolve()
+      return finished.promise
+    }
+    const first = once.result('job', work, { payload: { a: 1, b: [2] } })
+    // A payload is hashed in another thread, which takes a while on a busy machine.
+    await started.promise
     const refusal = { code: 'payload-mismatch', retryable: false }
     for (const payload of [{ a: 1 }, { a: 1, b: [3] }, undefined])
       await expect(once.result('job', () => 1, { payload })).rejects.toMatchObject(refusal)
-    finish()
+    finished.resolve()
     await first
     await expect(once.result('job', () => 1, { payload: null })).rejects.toMatchObject(refusal)
     expect(await once.result('job', () => 1, { payload: { b: [2], a: 1 } })).toEqual({
