@@ -33,7 +33,8 @@ export async function storm(
   await Promise.all(Array.from({ length: workers }, () => processes.start()))
   const replacements: Promise<unknown>[] = []
   processes.on('message', (message, worker) => {
-    if (message.type !== 'doomed') return
+    // Two of its jobs may be doomed.
+    if (message.type !== 'doomed' || !processes.workers.includes(worker)) return
     processes.kill(worker)
     replacements.push(processes.start())
   })

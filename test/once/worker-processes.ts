@@ -54,7 +54,8 @@ export class WorkerProcesses extends EventEmitter<{ message: [WorkerMessage, Wor
 
   /** Like `kill -9`, in the middle of its work. */
   kill(worker: Worker): void {
-    this.workers.splice(this.workers.indexOf(worker), 1)
+    const index = this.workers.indexOf(worker)
+    if (index >= 0) this.workers.splice(index, 1)
     worker.process.kill('SIGKILL')
   }
 
