@@ -2,6 +2,7 @@
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { writeCommonJsEntries } from './commonjs-entries.ts'
+import { compressPages } from './compress-pages.ts'
 import { root, runTool } from './run-tool.ts'
 
 const [, , target = join(root, 'dist')] = process.argv
@@ -12,6 +13,7 @@ rmSync(directory, { recursive: true, force: true })
 process.exitCode =
   (await runTool('tsc', '-p', 'tsconfig.build.json', '--singleThreaded', '--outDir', directory)) ||
   (await runTool('vite', ...pages, '--emptyOutDir', '--logLevel', 'warn'))
+compressPages(join(directory, 'web'))
 for (const sheet of globSync(['**/*.css', '**/*.css.d.ts'], { cwd: join(root, 'src') }))
   cpSync(join(root, 'src', sheet), join(directory, sheet))
 

@@ -4,6 +4,7 @@ import { createServer as createHttpServer, type IncomingMessage, request, type S
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { getRequestListener, serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -164,6 +165,46 @@ describe('a server on SQLite', () => {
     expect((await browserAt(server.url).call('POST', LOCK)).status).toBe(200)
     expect((await browserAt(server.url).call('GET', '/nothing')).body.error).toBe('not_found')
     expect((await browserAt(server.url).call('GET', '/..%2f..%2fetc%2fpasswd')).status).toBe(404)
+  })
+
+  it('serves pages compressed as the browser accepts it, and only once while they do not change', async () => {
+    const assets = join(directory, 'compressed')
+    mkdirSync(join(assets, 'assets'), { recursive: true })
+    const text = 'export {}'
+    const path = join(assets, 'assets', 'main-a1b2c3d4.js')
+    writeFileSync(path, text)
+    writeFileSync(`${path}.br`, brotliCompressSync(text))
+    writeFileSync(`${path}.gz`, gzipSync(text))
+    writeFileSync(join(assets, 'index.html'), '<h1>editor</h1>')
+    await using server = await start({ assets })
+    const get = (file: string, headers: Record<string, string>) => fetch(`${server.url}/${file}`, { headers })
+    const tags = new Set<string | null>()
+    for (const [accepted, encoding] of [
+      ['gzip, deflate, br', 'br'],
+      ['gzip', 'gzip'],
+      ['identity', null],
+      ['br;q=0', null],
+    ] as const) {
+      const found = await get('assets/main-a1b2c3d4.js', { 'accept-encoding': accepted })
+      expect([accepted, found.headers.get('content-encoding')]).toEqual([accepted, encoding])
+      expect(found.headers.get('vary')).toContain('Accept-Encoding')
+      expect(found.headers.get('content-type')).toContain('javascript')
+      expect(found.headers.get('cache-control')).toContain('immutable')
+      expect(await found.text()).toBe(text)
+      tags.add(found.headers.get('etag'))
+    }
+    expect(tags.size).toBe(3)
+    // It has no compressed form.
+    const page = await get('', { 'accept-encoding': 'br' })
+    expect(page.headers.get('content-encoding')).toBeNull()
+    expect(await page.text()).toBe('<h1>editor</h1>')
+    const tag = page.headers.get('etag') ?? ''
+    for (const known of [tag, `"other", W/${tag}`]) {
+      const again = await get('', { 'if-none-match': known })
+      expect([again.status, await again.text()]).toEqual([304, ''])
+      expect(again.headers.get('etag')).toBe(tag)
+    }
+    expect((await get('', { 'if-none-match': '"other"' })).status).toBe(200)
   })
 })
 

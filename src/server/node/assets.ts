@@ -10,8 +10,8 @@ import { isForService } from './node-listener.ts'
 /** Pages may load only their own files. A worker may be created from a blob. */
 const PAGE_POLICY =
   "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
-/** A name with a hash of the content, as bundlers create it. */
-const HASHED = /-[\w-]{8,}\.\w+$/
+/** A name with a hash of the content, as bundlers create it, and maybe compressed. */
+const HASHED = /-[\w-]{8,}\.\w+(\.br|\.gz)?$/
 
 export function expectAssets(directory: string): void {
   expectText('assets', directory)
@@ -29,18 +29,44 @@ export function assetHandler(
   const files = serveStatic({
     root: directory,
     rewriteRequestPath: (path) => (/\/[^./]+$/.test(path) ? `${path}.html` : path),
+    // A file `x.js` may have `x.js.br` and `x.js.gz` beside it.
+    precompressed: true,
     onFound(path, context) {
+      context.header('ETag', tagOf(path))
+      context.header('Vary', 'Accept-Encoding')
       context.header('Cache-Control', HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache')
       context.header('Content-Security-Policy', PAGE_POLICY)
       context.header('X-Content-Type-Options', 'nosniff')
       context.header('Referrer-Policy', 'no-referrer')
     },
   })
-  app.get('*', (context, next) => {
+  app.get('*', async (context, next) => {
     const { host } = senderOf(headersOf(context), connectionOf(context))
     const isPage = !isForService(context.req.path) && isOwnHost(host || new URL(context.req.url).host)
-    return isPage ? files(context, next) : next()
+    if (!isPage) return next()
+    const found = await files(context, next)
+    return found instanceof Response ? unlessUnchanged(context.req.raw, found) : found
   })
   app.all('*', (context) => service(context.req.raw, Object(context.env)))
   return (request, env) => app.fetch(request, env)
+}
+
+/** Each encoding of a file is another representation, so it has another tag. */
+function tagOf(path: string): string {
+  const { size, mtimeMs } = statSync(path)
+  const encoding = /\.(br|gz)$/.exec(path)?.[1] ?? ''
+  return `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}${encoding}"`
+}
+
+/** 304 if the browser has this file already. */
+async function unlessUnchanged(request: Request, response: Response): Promise<Response> {
+  const tag = response.headers.get('ETag')
+  const known = request.headers.get('If-None-Match')?.split(',') ?? []
+  // A proxy that compresses makes a tag weak.
+  if (!known.some((one) => one.trim().replace(/^W\//, '') === tag)) return response
+  await response.body?.cancel()
+  const headers = new Headers(response.headers)
+  headers.delete('Content-Length')
+  headers.delete('Content-Encoding')
+  return new Response(null, { status: 304, headers })
 }

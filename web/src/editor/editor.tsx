@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import {
   DraftNotice,
   DraftStatusText,
@@ -9,12 +9,14 @@ import {
 import { PageHeader } from '../ui/page-header.tsx'
 import { usePreferences } from '../ui/preferences.ts'
 import { SERVICE_URL } from '../ui/service-url.ts'
-import { CodeEditor } from './code-editor.tsx'
-import { Comparison } from './comparison.tsx'
 import { DocumentList } from './document-list.tsx'
-import { Preview } from './preview.tsx'
 import { editorTexts } from './texts.ts'
 import { Tour } from './tour.tsx'
+
+/** Most of the page's bytes are CodeMirror. Who edits is shown before they are here. */
+const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx')).CodeEditor }))
+const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }))
+const Comparison = lazy(async () => ({ default: (await import('./comparison.tsx')).Comparison }))
 
 const IDLE_AFTER = '5m'
 const ATTENTION = { icon: './icon-asking.svg', notification: true }
@@ -78,7 +80,9 @@ export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly 
             isHeld={isHeld}
             lang={lang}
             compare={({ onEdit = () => {}, ...texts }) => (
-              <Comparison {...texts} words={words} onEdit={(mine) => onEdit(mine())} />
+              <Suspense>
+                <Comparison {...texts} words={words} onEdit={(mine) => onEdit(mine())} />
+              </Suspense>
             )}
           />
           <section className="card paper" ref={paper} data-writable={isWritable} data-pane={pane}>
@@ -98,18 +102,20 @@ export function Editor({ roomId, hasTour }: { readonly roomId: string; readonly 
               </span>
             </div>
             <div className="panes">
-              <CodeEditor
-                draft={draft}
-                isWritable={isWritable}
-                label={words.document}
-                hint={status === 'saved' ? words.placeholder : ''}
-              />
-              <Preview
-                draft={draftState}
-                label={words.preview}
-                hint={words.emptyPreview}
-                more={words.longPreview}
-              />
+              <Suspense fallback={<div className="code" />}>
+                <CodeEditor
+                  draft={draft}
+                  isWritable={isWritable}
+                  label={words.document}
+                  hint={status === 'saved' ? words.placeholder : ''}
+                />
+                <Preview
+                  draft={draftState}
+                  label={words.preview}
+                  hint={words.emptyPreview}
+                  more={words.longPreview}
+                />
+              </Suspense>
             </div>
           </section>
         </div>
