@@ -29,7 +29,7 @@ describe('a save', () => {
     })
   })
 
-  it('is not delayed forever by somebody who keeps typing', async () => {
+  it('a save is not delayed forever by somebody who keeps typing', async () => {
     const { clock, openEditor, saved } = editorBed()
     const editor = openEditor()
     for (let typed = 0; typed <= 2500; typed += 100) {
@@ -39,7 +39,7 @@ describe('a save', () => {
     expect(saved()).toBe('typed for 2400 ms')
   })
 
-  it('leaves edits during the save to the next save', async () => {
+  it('a save leaves edits during the save to the next save', async () => {
     const { clock, disk, openEditor, saved } = editorBed()
     const editor = openEditor()
     disk.refuse = (operation) => {
@@ -53,7 +53,7 @@ describe('a save', () => {
     expect(saved()).toBe('two')
   })
 
-  it('creates the documented files, and touches no others', async () => {
+  it('a save creates the documented files, and touches no others', async () => {
     const { clock, disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -67,7 +67,7 @@ describe('a save', () => {
     ])
   })
 
-  it('writes nothing if the state equals the current save', async () => {
+  it('a save writes nothing if the state equals the current save', async () => {
     const { clock, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -77,7 +77,7 @@ describe('a save', () => {
     expect(await editor.autosave.history()).toHaveLength(1)
   })
 
-  it('is retried after 0.5, 1, 2 and 4 s; then the phase is error until the next edit', async () => {
+  it('a save is retried after 0.5, 1, 2 and 4 s; then the phase is error until the next edit', async () => {
     const { clock, disk, openEditor, saved } = editorBed()
     const editor = openEditor()
     disk.refuse = (operation) => {
@@ -117,7 +117,7 @@ describe('a save', () => {
     expect(saved()).toBe('mended')
   })
 
-  it('removes the oldest saves if the disk is full', async () => {
+  it('a save removes the oldest saves if the disk is full', async () => {
     const { openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 2000 }))
     const editor = openEditor()
     for (let n = 0; n < 20; n++) await save(editor, `save ${n}`)
@@ -138,7 +138,7 @@ describe('a save', () => {
     expect(saved()).toBe('small again')
   })
 
-  it('that can never fit costs no older save, and leaves nothing behind', async () => {
+  it('a save that can never fit costs no older save, and leaves nothing behind', async () => {
     const { disk, openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 3000 }))
     const editor = openEditor()
     for (const title of ['one', 'two', 'three', 'four']) await save(editor, title.repeat(20))
@@ -149,7 +149,7 @@ describe('a save', () => {
     expect(saved()).toBe('four'.repeat(20))
   })
 
-  it('that fits without some older saves costs only those', async () => {
+  it('a save that fits without some older saves costs only those', async () => {
     const { openEditor, save, saved } = editorBed(new FakeDisk({ capacity: 3000 }))
     const editor = openEditor()
     for (const title of ['one', 'two', 'three', 'four']) await save(editor, title.repeat(50))
@@ -162,7 +162,7 @@ describe('a save', () => {
     ['a Map', { tags: new Map([['a', 1]]) }, 'tags: a Map'],
     ['NaN', { scenes: [{ length: Number.NaN }] }, 'scenes[0].length: NaN'],
     ['undefined', undefined, 'nothing'],
-  ])('of a state that JSON would change fails, and names it: %s', async (_, state, named) => {
+  ])('a save of a state that JSON would change fails, and names it: %s', async (_, state, named) => {
     const { clock, disk, openEditor } = editorBed()
     const editor = openEditor({ read: () => state as unknown as Story })
     editor.edit('x')
@@ -176,7 +176,7 @@ describe('a save', () => {
     expect(disk.paths.filter((path) => path.includes('history'))).toEqual([])
   })
 
-  it('is complete if the browser reports an error after it has replaced current.json', async () => {
+  it('a save is complete if the browser reports an error after it has replaced current.json', async () => {
     const { disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -197,7 +197,7 @@ describe('a save', () => {
     expect(await editor.autosave.history()).toHaveLength(2)
   })
 
-  it('works again after the data of the site was cleared', async () => {
+  it('a save works again after the data of the site was cleared', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -209,7 +209,7 @@ describe('a save', () => {
 })
 
 describe('the history', () => {
-  it('keeps 20 saves by default, the newest first', async () => {
+  it('the history keeps 20 saves by default, the newest first', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor()
     for (let n = 1; n <= 22; n++) await save(editor, `save ${n}`)
@@ -221,7 +221,7 @@ describe('the history', () => {
     expect(titles).toEqual(Array.from({ length: 20 }, (_, n) => `save ${22 - n}`))
   })
 
-  it('keeps maxBytes, and always the current save', async () => {
+  it('the history keeps maxBytes, and always the current save', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor({ maxBytes: 50 })
     for (const title of ['a', 'b', 'c', 'd']) await save(editor, title.repeat(10))
@@ -230,7 +230,7 @@ describe('the history', () => {
     expect(await editor.autosave.history()).toMatchObject([{ bytes: 112, current: true }])
   })
 
-  it('keeps 50 MiB by default', async () => {
+  it('the history keeps 50 MiB by default', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor()
     const lengths = async () => (await editor.autosave.history()).length
@@ -240,7 +240,7 @@ describe('the history', () => {
     expect(await lengths()).toBe(3)
   })
 
-  it('is read from the files if the index is damaged', async () => {
+  it('the history is read from the files if the index is damaged', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -252,7 +252,7 @@ describe('the history', () => {
     }
   })
 
-  it('does not trust the index: wrong sizes cost no save', async () => {
+  it('the history does not trust the index: wrong sizes cost no save', async () => {
     const { disk, finished, openEditor, save } = editorBed()
     const first = openEditor()
     for (let n = 1; n <= 13; n++) await save(first, `save ${n}`)
@@ -267,7 +267,7 @@ describe('the history', () => {
     expect(await editor.autosave.history()).toHaveLength(14)
   })
 
-  it('does not trust the index: a wrong checksum does not hide an edit', async () => {
+  it('the history does not trust the index: a wrong checksum does not hide an edit', async () => {
     const { disk, finished, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
@@ -301,7 +301,7 @@ describe('close', () => {
     ['close', (autosave: AutoSave<Story>) => autosave.close()],
     ['await using', async (autosave: AutoSave<Story>) => autosave[Symbol.asyncDispose]()],
     ['the old name dispose', (autosave: AutoSave<Story>) => autosave.dispose()],
-  ])('saves unsaved edits, releases the lock and ends: %s', async (_, close) => {
+  ])('close saves unsaved edits, releases the lock and ends: %s', async (_, close) => {
     const { finished, openEditor, saved, manager } = editorBed()
     const editor = openEditor()
     editor.edit('last words')
@@ -328,7 +328,7 @@ describe('close', () => {
     expect(saved()).toBe('theirs')
   })
 
-  it('does not count a state that is loaded afterwards as unsaved', async () => {
+  it('close does not count a state that is loaded afterwards as unsaved', async () => {
     const { finished, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')

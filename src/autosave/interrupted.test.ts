@@ -33,7 +33,7 @@ describe('a page that was suspended for longer than its lock lives', () => {
     return { ...bed, openFallback }
   }
 
-  it('during a save ends that save before it begins the next', async () => {
+  it('a page that was suspended for longer than its lock lives during a save ends that save before it begins the next', async () => {
     const { clock, disk, openFallback, save, saved } = fallbackBed()
     const editor = openFallback()
     await save(editor, 'one')
@@ -57,7 +57,7 @@ describe('a page that was suspended for longer than its lock lives', () => {
     expect(after.savedAt).toBeGreaterThan(before.savedAt ?? Infinity)
   })
 
-  it('after it was granted the lock joins the queue again, once', async () => {
+  it('a page that was suspended for longer than its lock lives after it was granted the lock joins the queue again, once', async () => {
     const { clock, disk, finished, openFallback, openTab, save, saved } = fallbackBed()
     const first = openFallback()
     await save(first, 'one')

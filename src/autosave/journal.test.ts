@@ -10,7 +10,7 @@ afterEach(() => {
 })
 
 describe('the journal', () => {
-  it('keeps the last edits of a page that is closed, and comes before the save that they are based on', async () => {
+  it('the journal keeps the last edits of a page that is closed, and comes before the save that they are based on', async () => {
     const { disk, journal, openEditor, save } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -23,7 +23,7 @@ describe('the journal', () => {
     expect(recoverable.map(({ source }) => source)).toEqual(['journal', 'current'])
   })
 
-  it('is saved after it was loaded, and then removed', async () => {
+  it('the journal is saved after it was loaded, and then removed', async () => {
     const { clock, disk, journal, openEditor, save, saved } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -43,7 +43,7 @@ describe('the journal', () => {
     expect(journal.items.size).toBe(0)
   })
 
-  it('is written when the page is hidden, and removed after the save', async () => {
+  it('the journal is written when the page is hidden, and removed after the save', async () => {
     const { clock, journal, openEditor, saved } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -110,7 +110,7 @@ describe('the journal', () => {
     })
   })
 
-  it('comes after the current save if another tab has saved since', async () => {
+  it('the journal comes after the current save if another tab has saved since', async () => {
     const { openEditor, save } = editorBed()
     const page = stubPage()
     const [first, second] = [openEditor(), openEditor({ wait: 0 })]
@@ -121,7 +121,7 @@ describe('the journal', () => {
     expect(recoverable.map(({ source }) => source)).toEqual(['current', 'journal'])
   })
 
-  it('stays as long as the save with the same content is damaged', async () => {
+  it('the journal stays as long as the save with the same content is damaged', async () => {
     const { disk, journal, openEditor, save } = editorBed()
     const page = stubPage()
     const editor = openEditor()
@@ -136,7 +136,7 @@ describe('the journal', () => {
     expect(await openEditor().recover()).toBe('two')
   })
 
-  it('keeps the edits of a read-only tab that is closed', async () => {
+  it('the journal keeps the edits of a read-only tab that is closed', async () => {
     const { clock, finished, journal, openEditor, save } = editorBed()
     const [first, second] = [openEditor(), openEditor({ wait: 0 })]
     await save(first, 'one')
@@ -146,7 +146,7 @@ describe('the journal', () => {
     expect([...journal.items.values()].join()).toContain('"title":"two"')
   })
 
-  it('removes the oldest journals of others if there is no space, and reports an error if that is not enough', async () => {
+  it('the journal removes the oldest journals of others if there is no space, and reports an error if that is not enough', async () => {
     const { clock, finished, openEditor, save } = editorBed()
     await save(openEditor(), 'held')
     const journal = memoryJournal(500)
@@ -169,7 +169,7 @@ describe('the journal', () => {
     )
   })
 
-  it('that finds no space puts the newest journals of others back first, and as many as fit', async () => {
+  it('the journal that finds no space puts the newest journals of others back first, and as many as fit', async () => {
     const { clock, finished, openEditor, save } = editorBed()
     await save(openEditor(), 'held')
     const journal = memoryJournal(600)
@@ -193,7 +193,7 @@ describe('the journal', () => {
     expect(left).not.toContain('"title":"one"')
   })
 
-  it('that cannot be written leaves the journals of others', async () => {
+  it('the journal that cannot be written leaves the journals of others', async () => {
     const { clock, finished, journal, openEditor, save } = editorBed()
     await save(openEditor(), 'held')
     journal.items.set('other', journalOf('left by another'))
@@ -233,7 +233,7 @@ describe('the journal', () => {
     },
   )
 
-  it('in localStorage leaves the items of other names and programs alone', () => {
+  it('the journal in localStorage leaves the items of other names and programs alone', () => {
     stubLocalStorage()
     const [mine, theirs] = [localStorageJournal('mine'), localStorageJournal('theirs')]
     const [part, whole] = [localStorageJournal('a'), localStorageJournal('a:b')]
@@ -246,7 +246,7 @@ describe('the journal', () => {
     expect(mine.read()).toEqual([])
   })
 
-  it('in localStorage belongs to the namespace of the locks', async () => {
+  it('the journal in localStorage belongs to the namespace of the locks', async () => {
     stubLocalStorage()
     const page = stubPage()
     const { openTab, openEditor } = editorBed()

@@ -35,7 +35,7 @@ async function openTabs(options: EditorOptions = {}) {
 }
 
 describe('a tab that gets the lock back from a tab that was closed right after an edit', () => {
-  it('is stale until it has loaded those edits, and saves them', async () => {
+  it('a tab that gets the lock back from a tab that was closed right after an edit is stale until it has loaded those edits, and saves them', async () => {
     const { clock, first, journal, openOther, saved, takeOver } = await openTabs()
     const second = await openOther()
     await takeOver(second)
@@ -52,7 +52,7 @@ describe('a tab that gets the lock back from a tab that was closed right after a
     expect(journal.items.size).toBe(0)
   })
 
-  it('does not save over them if it is edited before', async () => {
+  it('a tab that gets the lock back from a tab that was closed right after an edit does not save over them if it is edited before', async () => {
     const { clock, finished, first, openOther, saved, takeOver } = await openTabs()
     const second = await openOther()
     await takeOver(second)
@@ -71,7 +71,7 @@ describe('a tab that gets the lock back from a tab that was closed right after a
     expect(titles).toContain('left by the second')
   })
 
-  it('is still stale after it has loaded a save that it began to load before it had the lock', async () => {
+  it('a tab that gets the lock back from a tab that was closed right after an edit is still stale after it has loaded a save that it began to load before it had the lock', async () => {
     const { clock, disk, first, openOther, takeOver } = await openTabs()
     const second = await openOther()
     await takeOver(second)

@@ -5,7 +5,7 @@ import { createProjectLocks } from '../project/index.ts'
 import { createAutoSave } from './index.ts'
 
 describe('an AutoSave that creates its own locks', () => {
-  it('holds the lock of its namespace from the first edit until it is closed', async () => {
+  it('an AutoSave that creates its own locks holds the lock of its namespace from the first edit until it is closed', async () => {
     const { clock, disk, finished, saved } = editorBed()
     const manager = new FakeLockManager()
     vi.stubGlobal('navigator', { locks: manager.tab() })
@@ -29,7 +29,7 @@ describe('an AutoSave that creates its own locks', () => {
     await other.close()
   })
 
-  it('closes them, so that they no longer listen to the page', async () => {
+  it('an AutoSave that creates its own locks closes them, so that they no longer listen to the page', async () => {
     const { clock, disk, finished } = editorBed()
     const page = new EventTarget()
     const listening = vi.spyOn(page, 'addEventListener')

@@ -3,7 +3,7 @@ import { editorBed } from '../../test/autosave/editor-bed.ts'
 import { encodeSave, fileNameOf, measure } from './save-file.ts'
 
 describe('restoring', () => {
-  it('skips damaged saves, and returns the newest verified one', async () => {
+  it('restoring skips damaged saves, and returns the newest verified one', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -91,7 +91,7 @@ describe('restoring', () => {
       return bed
     }
 
-    it('finds the other saves, and the unreadable one stays in the history', async () => {
+    it('restoring with a save that cannot be read finds the other saves, and the unreadable one stays in the history', async () => {
       const { disk, openEditor, save, saved } = await unreadable()
       const editor = openEditor()
       expect(await editor.recover()).toBe('one')
@@ -127,7 +127,7 @@ describe('restoring', () => {
     await expect(autosave.history()).rejects.toMatchObject({ name: 'AutoSaveError', code: 'not-allowed' })
   })
 
-  it('leaves the state as it is if a complete save is not JSON', async () => {
+  it('restoring leaves the state as it is if a complete save is not JSON', async () => {
     const { disk, openEditor, save } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')
@@ -139,7 +139,7 @@ describe('restoring', () => {
     expect(editor.autosave.state.unsaved).toBe(false)
   })
 
-  it('finds nothing if nothing was saved, and creates no file', async () => {
+  it('restoring finds nothing if nothing was saved, and creates no file', async () => {
     const { disk, openEditor } = editorBed()
     const editor = openEditor()
     expect(await editor.recover()).toBeNull()
@@ -147,7 +147,7 @@ describe('restoring', () => {
     expect(disk.paths).toEqual([])
   })
 
-  it('can read a save without using it', async () => {
+  it('restoring can read a save without using it', async () => {
     const { openEditor, save } = editorBed()
     const editor = openEditor()
     for (const title of ['one', 'two']) await save(editor, title)
@@ -170,7 +170,7 @@ describe('restoring', () => {
     expect(await editor.autosave.history()).toHaveLength(3)
   })
 
-  it('from a list that is older than the last own save is not a conflict', async () => {
+  it('restoring from a list that is older than the last own save is not a conflict', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     for (const title of ['one', 'two']) await save(editor, title)
@@ -181,7 +181,7 @@ describe('restoring', () => {
     expect(saved()).toBe('one')
   })
 
-  it('during a save of the previous state is saved afterwards', async () => {
+  it('restoring during a save of the previous state is saved afterwards', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const editor = openEditor()
     await save(editor, 'one')

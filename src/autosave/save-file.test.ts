@@ -10,14 +10,14 @@ const save = (value: unknown) => {
 }
 
 describe('the file of a save', () => {
-  it('is JSON that others can read', () => {
+  it('the file of a save is JSON that others can read', () => {
     expect(JSON.parse(encodeSave(save({ title: 'a "b" \u2028 {}' })))).toEqual({
       ...{ holdfast: 1, savedAt: ID, bytes: 26, checksum: expect.any(String) },
       data: { title: 'a "b" \u2028 {}' },
     })
   })
 
-  it('returns every value that JSON can represent', () => {
+  it('the file of a save returns every value that JSON can represent', () => {
     checkProperty(
       fc.property(fc.jsonValue(), (value) => {
         expect(decodeSave(encodeSave(save(value)))).toEqual(save(value))
@@ -25,19 +25,19 @@ describe('the file of a save', () => {
     )
   })
 
-  it('is rejected if it ends early, at every length', () => {
+  it('the file of a save is rejected if it ends early, at every length', () => {
     const file = encodeSave(save({ title: 'torn', more: { braces: '}}' } }))
     for (let end = 0; end < file.length; end++) expect(decodeSave(file.slice(0, end))).toBeNull()
   })
 
-  it('is rejected if any single character of the state has changed', () => {
+  it('the file of a save is rejected if any single character of the state has changed', () => {
     const file = encodeSave(save({ title: 'damaged' }))
     const start = file.indexOf('"data":') + '"data":'.length
     for (let at = start; at < file.length; at++)
       expect(decodeSave(`${file.slice(0, at)}\u0001${file.slice(at + 1)}`)).toBeNull()
   })
 
-  it('is written in pieces that Chromium accepts, none of which ends inside a character', () => {
+  it('the file of a save is written in pieces that Chromium accepts, none of which ends inside a character', () => {
     const long = 'a😀'.repeat(700_000)
     const pieces = [...piecesOf(long, 3_500_000)]
     expect(pieces.join('')).toBe(long)
@@ -46,7 +46,7 @@ describe('the file of a save', () => {
     expect([...piecesOf('a'.repeat(1_000_000), 1_000_000)]).toHaveLength(1)
   })
 
-  it('is measured in bytes of UTF-8', () => {
+  it('the file of a save is measured in bytes of UTF-8', () => {
     checkProperty(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const whole = text.toWellFormed()
@@ -55,7 +55,7 @@ describe('the file of a save', () => {
     )
   })
 
-  it('has a name that every file system accepts, and that contains the id', () => {
+  it('the file of a save has a name that every file system accepts, and that contains the id', () => {
     expect(fileNameOf(ID)).toBe('2030-01-01T00-00-00.000Z.json')
     expect(idOfFileName(fileNameOf(ID))).toBe(ID)
     for (const other of ['', 'x.json', `${fileNameOf(ID)}.crswap`, '2030-01-01T99-00-00.000Z.json'])

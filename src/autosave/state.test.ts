@@ -41,18 +41,18 @@ describe('the phases', () => {
     expect(stateAfter(...actions).phase).toBe(phase)
   })
 
-  it('ignore the end of a save after the lock was lost', () => {
+  it('the phases ignore the end of a save after the lock was lost', () => {
     const lost = stateAfter(...saving, held)
     for (const late of [{ type: 'written' }, committed, { type: 'failed', error, retryAt: 1 }] as const)
       expect(reduce(lost, late)).toBe(lost)
   })
 
-  it('keep the same object while edits change nothing', () => {
+  it('the phases keep the same object while edits change nothing', () => {
     const edited = stateAfter({ type: 'edited' })
     expect(reduce(edited, { type: 'edited' })).toBe(edited)
   })
 
-  it('keep the lock during a conflict, but not if another tab holds it', () => {
+  it('the phases keep the lock during a conflict, but not if another tab holds it', () => {
     expect(stateAfter(...saving, conflict)).toMatchObject({ backend: 'web', stale: true, unsaved: true })
     expect(stateAfter(...saving, held)).toMatchObject({ backend: null, unsaved: true })
   })

@@ -9,7 +9,7 @@ import { canRetry } from './index.ts'
 const ALL_ATTEMPTS_MS = 60_000
 
 describe('two tabs that hold the lock for their session', () => {
-  it('let the first one write; the other is read-only and keeps its edits', async () => {
+  it('two tabs that hold the lock for their session let the first one write; the other is read-only and keeps its edits', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const [first, second] = [openEditor(), openEditor()]
     await save(first, 'first')
@@ -26,7 +26,7 @@ describe('two tabs that hold the lock for their session', () => {
     expect(second.autosave.state.unsaved).toBe(true)
   })
 
-  it('are not mistaken for each other when the lock file only takes long to answer', async () => {
+  it('two tabs that hold the lock for their session are not mistaken for each other when the lock file only takes long to answer', async () => {
     const { clock, files, finished, openEditor, openTab, saved } = editorBed()
     files.refuse = () => pause(clock, 400)
     const only = openEditor({ tab: openTab({ locks: null }) })
@@ -69,7 +69,7 @@ describe('two tabs that hold the lock for their session', () => {
     expect(saved()).toBe('two')
   })
 
-  it('do not overwrite what the other saved until the user decides', async () => {
+  it('two tabs that hold the lock for their session do not overwrite what the other saved until the user decides', async () => {
     const { clock, finished, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
@@ -97,7 +97,7 @@ describe('two tabs that hold the lock for their session', () => {
     expect(titles).toContain('two')
   })
 
-  it('can load the save of the other instead', async () => {
+  it('two tabs that hold the lock for their session can load the save of the other instead', async () => {
     const { clock, openEditor, save, saved } = editorBed()
     const first = openEditor()
     const second = openEditor({ wait: 0 })
@@ -115,7 +115,7 @@ describe('two tabs that hold the lock for their session', () => {
 })
 
 describe('the first tab in the queue', () => {
-  it('writes although it could not read the directory when it got the lock', async () => {
+  it('the first tab in the queue writes although it could not read the directory when it got the lock', async () => {
     const { clock, disk, openEditor, save, saved } = editorBed()
     const first = openEditor()
     await save(first, 'one')
@@ -157,7 +157,7 @@ describe('a lock that is lost', () => {
     return thief
   }
 
-  it('during a save prevents its commit', async () => {
+  it('a lock that is lost during a save prevents its commit', async () => {
     const bed = editorBed()
     const { clock, openEditor, save, saved } = bed
     const editor = openEditor({ wait: 100 })
@@ -176,7 +176,7 @@ describe('a lock that is lost', () => {
     expect(saved()).toBe('two')
   })
 
-  it('on a full disk prevents the removal of old saves', async () => {
+  it('a lock that is lost on a full disk prevents the removal of old saves', async () => {
     const bed = editorBed(new FakeDisk({ capacity: 2000 }))
     const editor = bed.openEditor({ wait: 100 })
     for (const title of ['one', 'two', 'three']) await bed.save(editor, title)
@@ -202,7 +202,7 @@ describe('a lock that is lost', () => {
     expect(editor.autosave.state).toMatchObject({ unsaved: false })
   })
 
-  it('and cannot be renewed makes the tab read-only until it gets the lock again', async () => {
+  it('a lock that is lost and cannot be renewed makes the tab read-only until it gets the lock again', async () => {
     const { clock, files, openEditor, openTab, refuse, save, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     await save(editor, 'one')
@@ -227,7 +227,7 @@ describe('a tab that saves although another one holds the lock', () => {
     return { first, second, tabs: [first.openEditor(), second.openEditor()] as const }
   }
 
-  it('is detected by the next commit of the other, which keeps its edits', async () => {
+  it('a tab that saves although another one holds the lock is detected by the next commit of the other, which keeps its edits', async () => {
     const { first, second, tabs } = twoHolders()
     const [a, b] = tabs
     await first.save(a, 'one')
@@ -270,7 +270,7 @@ describe('a tab that saves although another one holds the lock', () => {
 })
 
 describe('a lock that is taken only for each save', () => {
-  it('lets two tabs write in turn if each has loaded what the other saved', async () => {
+  it('a lock that is taken only for each save lets two tabs write in turn if each has loaded what the other saved', async () => {
     const { openEditor, save, saved, manager } = editorBed()
     const [first, second] = [openEditor({ hold: 'save' }), openEditor({ hold: 'save' })]
     await save(first, 'one')
@@ -281,7 +281,7 @@ describe('a lock that is taken only for each save', () => {
     expect(saved()).toBe('two')
   })
 
-  it('does not overwrite what another tab saved in between', async () => {
+  it('a lock that is taken only for each save does not overwrite what another tab saved in between', async () => {
     const { openEditor, save, saved } = editorBed()
     const [first, second] = [openEditor({ hold: 'save' }), openEditor({ hold: 'save' })]
     await Promise.all([first.recover(), second.recover()])
@@ -293,7 +293,7 @@ describe('a lock that is taken only for each save', () => {
     expect(saved()).toBe('one more')
   })
 
-  it('saves automatically when the lock that made it read-only is free', async () => {
+  it('a lock that is taken only for each save saves automatically when the lock that made it read-only is free', async () => {
     const { clock, manager, openEditor, saved } = editorBed()
     const other = manager.tab()
     void other.request('imgponic:project:autosave', {}, () => new Promise(() => {}))
@@ -317,7 +317,7 @@ describe('a browser without Web Locks', () => {
     expect(editor.autosave.state.backend).toBe('fallback')
   })
 
-  it('still says so if the lock was taken only for the save', async () => {
+  it('a browser without Web Locks still says so if the lock was taken only for the save', async () => {
     const { openEditor, openTab, save } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }), hold: 'save' })
     await save(editor, 'by file')
@@ -325,7 +325,7 @@ describe('a browser without Web Locks', () => {
     expect(messageOf(editor.autosave.state)).toBe('fallback')
   })
 
-  it('reports once that the lock file may not be written, and can be retried', async () => {
+  it('a browser without Web Locks reports once that the lock file may not be written, and can be retried', async () => {
     const { clock, files, finished, openEditor, openTab, refuse, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     refuse('open', 'NotAllowedError')
@@ -343,7 +343,7 @@ describe('a browser without Web Locks', () => {
     expect(editor.autosave.state).toMatchObject({ phase: 'idle', readOnly: null })
   })
 
-  it('takes the lock again after failed renewals, and continues to save', async () => {
+  it('a browser without Web Locks takes the lock again after failed renewals, and continues to save', async () => {
     const { clock, openEditor, openTab, refuse, files, save, saved } = editorBed()
     const editor = openEditor({ tab: openTab({ locks: null }) })
     await save(editor, 'one')

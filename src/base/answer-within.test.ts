@@ -8,7 +8,7 @@ describe('an answer with a limit', () => {
   const never = new Promise<never>(() => {})
   const ms = 1000
 
-  it('is the answer, or the error of the call', async () => {
+  it('an answer with a limit is the answer, or the error of the call', async () => {
     const clock = new FakeClock()
     expect(await answerWithin(Promise.resolve('answer'), ms, { clock })).toBe('answer')
     const error = new Error('no')
@@ -28,7 +28,7 @@ describe('an answer with a limit', () => {
     await late
   })
 
-  it('loses a fifth of its limit while the process is blocked, however long', async () => {
+  it('an answer with a limit loses a fifth of its limit while the process is blocked, however long', async () => {
     const timers: { readonly run: () => void; readonly ms: number }[] = []
     const clock = Object.assign(new FakeClock(), {
       setTimer(run: () => void, ms: number) {
@@ -45,7 +45,7 @@ describe('an answer with a limit', () => {
     expect(await late).toBe('answer')
   })
 
-  it('is explained by the store if there is none', async () => {
+  it('an answer with a limit is explained by the store if there is none', async () => {
     const clock = new FakeClock()
     const explain = (error: LeaseError) => new LeaseError(error.code, `${error.message}; never connected`)
     const late = expect(answerWithin(never, ms, { clock, store: { explain } })).rejects.toMatchObject({

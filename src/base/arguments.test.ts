@@ -48,19 +48,19 @@ describe('a value in a message', () => {
     [new Redis(), 'a Redis'],
     [new Ardent(), 'an Ardent'],
     [new Map(), 'a Map'],
-  ])('is shown, whatever it is: %#', (value, shown) => {
+  ])('a value in a message is shown, whatever it is: %#', (value, shown) => {
     expect(show(value)).toBe(shown)
   })
 })
 
 describe('a refusal', () => {
-  it('names the option, the expected and the received value', () => {
+  it('a refusal names the option, the expected and the received value', () => {
     expect(() => refuse('ttl', 'a number', 10n)).toThrow(
       new LeaseError('invalid-argument', 'ttl: expected a number, got 10n'),
     )
   })
 
-  it('does not show the address of a client, which may contain a password', () => {
+  it('a refusal does not show the address of a client, which may contain a password', () => {
     expect(() => refuseClient('client', 'a Pool', 'postgres://me:secret@host')).toThrow(
       'client: expected a Pool, got a string',
     )
@@ -86,11 +86,11 @@ describe('a check', () => {
       () => expectDuration('d', '1 week', 0, 10),
       `d: expected whole milliseconds from 0 to 10, or text such as '30s', got "1 week"`,
     ],
-  ])('of %s', (_, check, message) => {
+  ])('a check of %s', (_, check, message) => {
     expect(check).toThrow(new LeaseError('invalid-argument', message))
   })
 
-  it('passes what is valid', () => {
+  it('a check passes what is valid', () => {
     expectObject('o', {})
     expectFunction('f', () => {})
     expectText('t', 'x')
@@ -105,17 +105,17 @@ describe('a check', () => {
     ['misspelt', { tll: 1 }, '`tll`: unknown option, did you mean `ttl`?'],
     ['unlike any other', { xyz: 1 }, '`xyz`: unknown option, expected one of ttl, wait'],
     ['given as undefined', { watt: undefined }, '`watt`: unknown option, did you mean `wait`?'],
-  ])('of options refuses one that is %s', (_, options, message) => {
+  ])('a check of options refuses one that is %s', (_, options, message) => {
     expect(() => expectOptions(options as object, { ttl: 1, wait: 1 } as never)).toThrow(
       new LeaseError('invalid-argument', message),
     )
   })
 
-  it('of options names where nested ones belong', () => {
+  it('a check of options names where nested ones belong', () => {
     expect(() => expectOptions({ tll: 1 } as { ttl?: number }, { ttl: 1 }, 'retry.')).toThrow('`retry.tll`: ')
   })
 
-  it('of options does not show an address in their place', () => {
+  it('a check of options does not show an address in their place', () => {
     expect(() => expectOptions('redis://:secret@host' as never, {} as never)).toThrow(
       'options: expected an object, got a string',
     )

@@ -3,7 +3,7 @@ import { createChannel } from './channel.ts'
 import { notify } from './notify.ts'
 
 describe('a channel', () => {
-  it('delivers every event to every listener in one order, also one that a listener causes', () => {
+  it('a channel delivers every event to every listener in one order, also one that a listener causes', () => {
     const channel = createChannel<string>()
     const heard: string[] = []
     channel.subscribe((event) => {
@@ -15,7 +15,7 @@ describe('a channel', () => {
     expect(heard).toEqual(['first a', 'second a', 'first b', 'second b'])
   })
 
-  it('lets the same function subscribe twice, and ends each subscription alone', () => {
+  it('a channel lets the same function subscribe twice, and ends each subscription alone', () => {
     const channel = createChannel<string>()
     const heard: string[] = []
     const listener = (event: string) => heard.push(event)
@@ -29,7 +29,7 @@ describe('a channel', () => {
     expect(channel.isHeard).toBe(true)
   })
 
-  it('rejects a listener that is not a function', () => {
+  it('a channel rejects a listener that is not a function', () => {
     expect(() => createChannel().subscribe(5n as never)).toThrow('listener: expected a function, got 5n')
   })
 })

@@ -19,7 +19,7 @@ describe('a duration', () => {
     expect(parseDuration(duration as Duration)).toBe(ms)
   })
 
-  it.each(['', 'soon', '5 miles', '-1s', '1w', '1e3', 's', '.', '1.2.3s'])('is not %j', (text) => {
+  it.each(['', 'soon', '5 miles', '-1s', '1w', '1e3', 's', '.', '1.2.3s'])('a duration is not %j', (text) => {
     expect(millisOf(text)).toBeNaN()
     expect(() => parseDuration(text)).toThrow(
       expect.objectContaining({
@@ -29,7 +29,7 @@ describe('a duration', () => {
     )
   })
 
-  it.each([-1, Number.NaN, null, undefined, {}])('is not %s', (value) => {
+  it.each([-1, Number.NaN, null, undefined, {}])('a duration is not %s', (value) => {
     expect(() => parseDuration(value as never)).toThrow('duration: expected milliseconds')
   })
 })

@@ -5,7 +5,7 @@ import { checkProperty } from '../../test/property.ts'
 import { isInNetwork, limitKeyOf, parseIp, parseNetwork } from './ip-address.ts'
 
 describe('parseIp', () => {
-  it('accepts the same texts as Node', () => {
+  it('parseIp accepts the same texts as Node', () => {
     const pieces = ['1', '255', '256', 'f', 'ffff', '12345', '::', ':', '.', '1.2.3.4', '']
     checkProperty(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 12 }), (parts) => {
@@ -18,7 +18,7 @@ describe('parseIp', () => {
       checkProperty(fc.property(address, (text) => parseIp(text) !== undefined))
   })
 
-  it('reads every form of an address as the same', () => {
+  it('parseIp reads every form of an address as the same', () => {
     const same = [
       '2001:db8::1',
       '2001:DB8:0:0::1',

@@ -49,7 +49,7 @@ describe('an address in a message', () => {
     expect(shown).not.toContain('S3')
   })
 
-  it('that was redacted before is not changed again', () => {
+  it('an address in a message that was redacted before is not changed again', () => {
     for (const [, shown] of CASES) expect(redactText(`${shown}: no answer`)).toBe(`${shown}: no answer`)
   })
 })

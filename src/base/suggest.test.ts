@@ -143,7 +143,7 @@ describe('a name that is misspelt by one letter', () => {
     ['HOLDFAST_RESTO', undefined],
     ['HOLDFAST_', undefined],
     ['', undefined],
-  ])('is recognised: %s', (name, meant) => {
+  ])('a name that is misspelt by one letter is recognised: %s', (name, meant) => {
     expect(misspelt(name, known)).toBe(meant)
   })
 })

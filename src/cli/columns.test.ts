@@ -22,17 +22,17 @@ describe('the columns of a table', () => {
     [40, 'NAME                     COUNT  LEFT'],
     [22, 'NAME            LEFT'],
     [10, 'NAME LEFT'],
-  ])('at a width of %d are as many as fit, by their rank', (columns, heading) => {
+  ])('the columns of a table at a width of %d are as many as fit, by their rank', (columns, heading) => {
     const lines = fitColumns(COLUMNS, rows, columns)
     expect(lines[0]?.replace(/ +/g, ' ')).toBe(heading.replace(/ +/g, ' '))
     for (const line of lines) expect(width(line)).toBeLessThanOrEqual(columns)
   })
 
-  it('leave out an optional one that has no text', () => {
+  it('the columns of a table leave out an optional one that has no text', () => {
     expect(fitColumns(COLUMNS, rows.slice(1), 80)[0]).toBe('NAME  TOKEN             LEFT')
   })
 
-  it('have an extra one only where nothing is cut for it', () => {
+  it('the columns of a table have an extra one only where nothing is cut for it', () => {
     const columns = COLUMNS.map((column) =>
       column.heading === 'TOKEN' ? { ...column, isExtra: true } : column,
     )

@@ -33,7 +33,7 @@ describe('live leases', () => {
   const take = (resource: string, id = resource) =>
     store.acquire({ resource, id, owner: 'mika', ttl: TTL_MS })
 
-  it('are reported, first those that are already held', async () => {
+  it('live leases are reported, first those that are already held', async () => {
     await take('a')
     const { current } = await follow()
     expect(current.map(({ resource }) => resource)).toEqual(['a'])
@@ -44,7 +44,7 @@ describe('live leases', () => {
     expect(reported).toEqual(['held a', 'held b', 'renewed a', 'released b'])
   })
 
-  it('are several if several share a resource', async () => {
+  it('live leases are several if several share a resource', async () => {
     const share = (id: string) => store.acquire({ resource: 'pool', id, owner: id, ttl: TTL_MS, share: 3 })
     await share('mika')
     const leases = await follow()
@@ -55,7 +55,7 @@ describe('live leases', () => {
     expect(reported).toEqual(['held pool', 'held pool', 'released pool'])
   })
 
-  it('have less and less time left, and their expiry is reported once without a push', async () => {
+  it('live leases have less and less time left, and their expiry is reported once without a push', async () => {
     await take('a')
     const leases = await follow()
     vi.advanceTimersByTime(500)
@@ -66,7 +66,7 @@ describe('live leases', () => {
     expect(reported).toEqual(['held a', 'expired a'])
   })
 
-  it('are listed again after a gap', async () => {
+  it('live leases are listed again after a gap', async () => {
     let emit: (event: StoreEvent) => void = () => {}
     const withoutPush: LeaseStore = {
       ...store,
@@ -85,7 +85,7 @@ describe('live leases', () => {
     expect(reported).toEqual(['held a', 'gap ', 'held b', 'released a'])
   })
 
-  it('have a gap, which is reported once, while they cannot be listed', async () => {
+  it('live leases have a gap, which is reported once, while they cannot be listed', async () => {
     const { list } = store
     await follow(store)
     store.list = async () => {

@@ -9,7 +9,7 @@ function line() {
 }
 
 describe('the line of progress', () => {
-  it('says nothing about what takes less than a second', async () => {
+  it('the line of progress says nothing about what takes less than a second', async () => {
     const { clock, written, progress } = line()
     progress.show('connecting')
     await clock.advance(900)
@@ -19,7 +19,7 @@ describe('the line of progress', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('says what takes longer, and for how long, until it is over', async () => {
+  it('the line of progress says what takes longer, and for how long, until it is over', async () => {
     const { clock, written, progress } = line()
     progress.show('connecting')
     await clock.advance(2000)
@@ -33,7 +33,7 @@ describe('the line of progress', () => {
     ])
   })
 
-  it('makes room for other lines', async () => {
+  it('the line of progress makes room for other lines', async () => {
     const { clock, written, progress } = line()
     progress.show('reading')
     await clock.advance(1000)

@@ -43,19 +43,22 @@ describe('what happens before a release', () => {
     return deliver
   }
 
-  it.each(['release', 'close'] as const)('is a last save, also if somebody waits: %s', async (method) => {
-    const next = await textOfNext()
-    lock.beforeRelease(() => lock.save('the last words'))
-    const deliver = withholdSave(ROOM)
-    const ending = lock[method]()
-    await eventually(() => expect(network.sent).toContain(`PUT ${ROOM}`))
-    expect(lock.state.held).toBe(true)
-    deliver()
-    await ending
-    expect(await next()).toBe('the last words')
-  })
+  it.each(['release', 'close'] as const)(
+    'what happens before a release is a last save, also if somebody waits: %s',
+    async (method) => {
+      const next = await textOfNext()
+      lock.beforeRelease(() => lock.save('the last words'))
+      const deliver = withholdSave(ROOM)
+      const ending = lock[method]()
+      await eventually(() => expect(network.sent).toContain(`PUT ${ROOM}`))
+      expect(lock.state.held).toBe(true)
+      deliver()
+      await ending
+      expect(await next()).toBe('the last words')
+    },
+  )
 
-  it('is a last save when the holder agrees to hand over', async () => {
+  it('what happens before a release is a last save when the holder agrees to hand over', async () => {
     const asking = bed.browser('next').call('POST', `${LOCK}/request`)
     await eventually(async () => {
       if (network.unanswered === 0) await bed.clock.advance(100)
@@ -72,7 +75,7 @@ describe('what happens before a release', () => {
     expect((await bed.browser('next').call('GET', ROOM)).body.content).toBe('the last words')
   })
 
-  it('is a last save when another tab of the same person asks, who need not be asked', async () => {
+  it('what happens before a release is a last save when another tab of the same person asks, who need not be asked', async () => {
     lock.beforeRelease(() => lock.save('the last words'))
     await using second = open(bed, { clientId: 'second-tab' })
     const asking = second.requestHandoff()
@@ -89,7 +92,7 @@ describe('what happens before a release', () => {
     })
   })
 
-  it('does not keep the lock for longer than ten seconds, and not at all if it throws', async () => {
+  it('what happens before a release does not keep the lock for longer than ten seconds, and not at all if it throws', async () => {
     lock.beforeRelease(() => new Promise(() => {}))
     const ending = lock.release()
     await bed.clock.advance(9999)
@@ -108,7 +111,7 @@ describe('what happens before a release', () => {
     expect(other.state.held).toBe(false)
   })
 
-  it('is left out when it was ended, and while the lock is not held', async () => {
+  it('what happens before a release is left out when it was ended, and while the lock is not held', async () => {
     const work = vi.fn()
     const stop = lock.beforeRelease(work)
     stop()
@@ -130,7 +133,7 @@ describe('what happens before a release', () => {
     expect(work).toHaveBeenCalledOnce()
   })
 
-  it('does not end a lock that was requested again in the meantime', async () => {
+  it('what happens before a release does not end a lock that was requested again in the meantime', async () => {
     const { promise: saved, resolve: save } = Promise.withResolvers<void>()
     lock.beforeRelease(() => saved)
     const { token } = lock.state
@@ -141,7 +144,7 @@ describe('what happens before a release', () => {
     expect(lock.state).toMatchObject({ held: true, token })
   })
 
-  it('comes before the end of a page, whose lock is released after it', async () => {
+  it('what happens before a release comes before the end of a page, whose lock is released after it', async () => {
     const page = Object.assign(new EventTarget(), { hidden: false })
     vi.stubGlobal('document', page)
     vi.stubGlobal('window', new EventTarget())
@@ -159,7 +162,7 @@ describe('what happens before a release', () => {
 })
 
 describe('a save', () => {
-  it('is refused after the lock was released, and after it was closed', async () => {
+  it('a save is refused after the lock was released, and after it was closed', async () => {
     await using bed = await serviceBed()
     connect(bed)
     const lock = open(bed)

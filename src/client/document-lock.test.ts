@@ -40,7 +40,7 @@ describe('a lock that nobody wants any more', () => {
   const isWaiting = async () =>
     expect((await holder.call('GET', LOCK)).body).toMatchObject({ waiting: [{ name: 'Ken' }] })
 
-  it('is not granted when the wait was given up just before the lock became free', async () => {
+  it('a lock that nobody wants any more is not granted when the wait was given up just before the lock became free', async () => {
     await holder.call('POST', LOCK)
     const waiting = lock.acquire({ wait: Infinity })
     await eventually(isWaiting)
@@ -54,7 +54,7 @@ describe('a lock that nobody wants any more', () => {
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
 
-  it('is given back when the store grants it while it is given up', async () => {
+  it('a lock that nobody wants any more is given back when the store grants it while it is given up', async () => {
     await holder.call('POST', LOCK)
     const waiting = lock.acquire({ wait: Infinity })
     await eventually(isWaiting)
@@ -72,7 +72,7 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
-  it('is given back when its grant arrives after it was given up, and the withdrawal did not', async () => {
+  it('a lock that nobody wants any more is given back when its grant arrives after it was given up, and the withdrawal did not', async () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
     network.onRequest = (request) => {
@@ -86,7 +86,7 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
-  it('is given back when the withdrawal overtakes the request', async () => {
+  it('a lock that nobody wants any more is given back when the withdrawal overtakes the request', async () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     network.onRequest = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
     const acquiring = lock.acquire()
@@ -120,7 +120,7 @@ describe('a lock that nobody wants any more', () => {
     expect(lock.state.held).toBe(false)
   })
 
-  it('is given up when the response to the request was lost', async () => {
+  it('a lock that nobody wants any more is given up when the response to the request was lost', async () => {
     network.onResponse = (request) => {
       if (request === `POST ${LOCK}`) throw new TypeError('network error')
     }
@@ -129,7 +129,7 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
-  it('is given back though an earlier lock of the tab was lost', async () => {
+  it('a lock that nobody wants any more is given back though an earlier lock of the tab was lost', async () => {
     await lock.acquire()
     await bed.store.release({ resource: RESOURCE, token: lock.state.token ?? 0 })
     await bed.clock.advance(TTL_MS)
@@ -147,7 +147,7 @@ describe('a lock that nobody wants any more', () => {
     await eventually(async () => expect(await holders()).toEqual([[]]))
   })
 
-  it('is not taken over when the takeover was given up', async () => {
+  it('a lock that nobody wants any more is not taken over when the takeover was given up', async () => {
     await holder.call('POST', LOCK)
     const heard = bed.socket('room-1')
     const taking = lock.takeover()
@@ -158,7 +158,7 @@ describe('a lock that nobody wants any more', () => {
     expect((await holder.call('PUT', LOCK)).status).toBe(200)
   })
 
-  it('is kept by a second call that replaced the first one', async () => {
+  it('a lock that nobody wants any more is kept by a second call that replaced the first one', async () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     let posts = 0
     network.onResponse = (request) => (request === `POST ${LOCK}` && posts++ === 0 ? delayed : undefined)
@@ -191,7 +191,7 @@ describe('a problem while this tab edits', () => {
     await bed[Symbol.asyncDispose]()
   })
 
-  it('is shown when the server does not answer a heartbeat in time, long before the lock expires', async () => {
+  it('a problem while this tab edits is shown when the server does not answer a heartbeat in time, long before the lock expires', async () => {
     network.onRequest = () => new Promise(() => {})
     await bed.clock.advance(HEARTBEAT_MS)
     expect(lock.state.phase).toBe('held')
@@ -203,7 +203,7 @@ describe('a problem while this tab edits', () => {
     await eventually(() => expect(lock.state).toMatchObject({ phase: 'held', held: true }))
   })
 
-  it('is shown at once when a heartbeat fails, and is over after the next one', async () => {
+  it('a problem while this tab edits is shown at once when a heartbeat fails, and is over after the next one', async () => {
     network.onRequest = (request) => failIf(request.startsWith('PUT'))
     await bed.clock.advance(HEARTBEAT_MS)
     await eventually(() => expect(lock.state).toMatchObject({ phase: 'troubled', held: true }))
@@ -213,7 +213,7 @@ describe('a problem while this tab edits', () => {
     await eventually(() => expect(lock.state).toMatchObject({ phase: 'held', error: null }))
   })
 
-  it('is shown when a save fails, until the lock was renewed', async () => {
+  it('a problem while this tab edits is shown when a save fails, until the lock was renewed', async () => {
     const { promise: renewed, resolve: renew } = Promise.withResolvers<void>()
     network.onRequest = (request) => (request === `PUT ${LOCK}` ? renewed : failIf(request.startsWith('PUT')))
     await expect(lock.save('text')).rejects.toMatchObject({ code: 'store-unavailable' })
@@ -222,13 +222,13 @@ describe('a problem while this tab edits', () => {
     await eventually(() => expect(lock.state.phase).toBe('held'))
   })
 
-  it('ends as a loss when the server stays silent until the deadline', async () => {
+  it('a problem while this tab edits ends as a loss when the server stays silent until the deadline', async () => {
     network.onRequest = () => new Promise(() => {})
     await bed.clock.advance(TTL_MS)
     expect(lock.state).toMatchObject({ phase: 'lost', held: false })
   })
 
-  it('is signed-out after a 401; the lock is kept, and continues with the next token', async () => {
+  it('a problem while this tab edits is signed-out after a 401; the lock is kept, and continues with the next token', async () => {
     authorization = 'Bearer an-expired-token'
     await bed.clock.advance(HEARTBEAT_MS)
     await eventually(() => expect(lock.state).toMatchObject({ phase: 'signed-out', held: true }))
@@ -241,7 +241,7 @@ describe('a problem while this tab edits', () => {
 })
 
 describe('a page that is opened while there is no server', () => {
-  it('says so with an error, until the server answers', async () => {
+  it('a page that is opened while there is no server says so with an error, until the server answers', async () => {
     await using bed = await serviceBed()
     const network = connect(bed)
     network.onRequest = () => Promise.reject(new TypeError('no network'))
@@ -270,13 +270,13 @@ describe('headers', () => {
   })
   afterEach(() => bed[Symbol.asyncDispose]())
 
-  it('may be a promise', async () => {
+  it('headers may be a promise', async () => {
     const headers = Promise.resolve({ authorization: `Bearer ${ADMIN_TOKEN}` })
     await using lock = open(bed, { headers })
     expect(await lock.acquire()).toBe(true)
   })
 
-  it('with an unknown token are signed-out, also for a reader, until a token is known', async () => {
+  it('headers with an unknown token are signed-out, also for a reader, until a token is known', async () => {
     let authorization = 'Bearer unknown'
     await using lock = open(bed, { headers: () => ({ authorization }) })
     await eventually(() => expect(lock.state).toMatchObject({ phase: 'signed-out', held: false }))
@@ -287,7 +287,7 @@ describe('headers', () => {
     await eventually(() => expect(lock.state.phase).toBe('idle'))
   })
 
-  it('that HTTP cannot carry are refused, and a function that fails is retryable', async () => {
+  it('headers that HTTP cannot carry are refused, and a function that fails is retryable', async () => {
     await using wrong = open(bed, { headers: () => ({ a: '€' }) })
     expect(await wrong.acquire()).toBe(false)
     expect(wrong.state).toMatchObject({ phase: 'error', error: { code: 'invalid-argument' } })
@@ -442,7 +442,7 @@ describe('lock objects of one page for one document', () => {
     expect(await second.acquire()).toBe(true)
   })
 
-  it('have one name, which others see as soon as it is changed', async () => {
+  it('lock objects of one page for one document have one name, which others see as soon as it is changed', async () => {
     await first.acquire()
     const named = async (name: string | undefined) =>
       expect((await bed.browser('other').call('GET', LOCK)).body).toMatchObject({
@@ -462,7 +462,7 @@ describe('lock objects of one page for one document', () => {
     )
   })
 
-  it('do not use a later lock because they used an earlier one', async () => {
+  it('lock objects of one page for one document do not use a later lock because they used an earlier one', async () => {
     await Promise.all([first.acquire(), second.acquire()])
     await bed.store.release({ resource: RESOURCE, token: first.state.token ?? 0 })
     await bed.clock.advance(TTL_MS)
@@ -472,7 +472,7 @@ describe('lock objects of one page for one document', () => {
     expect(await isHeld()).toBe(false)
   })
 
-  it('do not use a later lock either if the server was silent until the earlier one was over', async () => {
+  it('lock objects of one page for one document do not use a later lock either if the server was silent until the earlier one was over', async () => {
     await Promise.all([first.acquire(), second.acquire()])
     network.onRequest = () => Promise.reject(new TypeError('no network'))
     await bed.clock.advance(TTL_MS)
@@ -499,7 +499,7 @@ describe('lock objects of one page for one document', () => {
     expect(await Promise.all([long, longer])).toEqual([true, true])
   })
 
-  it('leave the queue when the last of them gives up', async () => {
+  it('lock objects of one page for one document leave the queue when the last of them gives up', async () => {
     const holder = bed.browser('holder')
     await holder.call('POST', LOCK)
     const waits = [first.acquire({ wait: 60_000 }), second.acquire({ wait: Infinity })]
@@ -512,13 +512,13 @@ describe('lock objects of one page for one document', () => {
     await eventually(async () => expect((await holder.call('GET', LOCK)).body).toMatchObject({ waiting: [] }))
   })
 
-  it('have one id, one socket and one reader', () => {
+  it('lock objects of one page for one document have one id, one socket and one reader', () => {
     expect(network.sockets).toBe(1)
     // The second read shows that the browser keeps the session cookie.
     expect(network.sent.length).toBeLessThanOrEqual(2)
   })
 
-  it('are apart with other client ids', async () => {
+  it('lock objects of one page for one document are apart with other client ids', async () => {
     await using other = open(bed, { clientId: 'another-tab' })
     expect(await first.acquire()).toBe(true)
     expect(await other.acquire()).toBe(false)
@@ -526,7 +526,7 @@ describe('lock objects of one page for one document', () => {
 })
 
 describe('listeners', () => {
-  it('may release the lock while it is requested', async () => {
+  it('listeners may release the lock while it is requested', async () => {
     await using bed = await serviceBed()
     connect(bed)
     await using lock = open(bed)
@@ -591,7 +591,7 @@ describe('arguments', () => {
     expect(same.state.held).toBe(true)
   })
 
-  it('of the calls are checked, too', async () => {
+  it('arguments of the calls are checked, too', async () => {
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no network')))
     await using lock = createDocumentLock({ url, roomId: 'r', clock: new FakeClock() })
     const refused = { code: 'invalid-argument' }
@@ -603,7 +603,7 @@ describe('arguments', () => {
     expect(() => lock.subscribe(null as never)).toThrow(expect.objectContaining(refused))
   })
 
-  it('may be a URL, an empty name, and a wait as text', async () => {
+  it('arguments may be a URL, an empty name, and a wait as text', async () => {
     await using bed = await serviceBed()
     connect(bed)
     await using lock = open(bed, { url: new URL(url), name: '' })

@@ -43,7 +43,7 @@ async function open() {
 }
 
 describe('the saved content of a document', () => {
-  it('is loaded at once, and when another tab has saved', async () => {
+  it('the saved content of a document is loaded at once, and when another tab has saved', async () => {
     const { lock, followed } = await open()
     expect(followed.state).toMatchObject({ content: 'first', isLoaded: true })
     lock.change({ savedAt: 'now' })
@@ -51,7 +51,7 @@ describe('the saved content of a document', () => {
     expect(followed.state.content).toBe('second')
   })
 
-  it('is what the codec makes of it, also before it is loaded', async () => {
+  it('the saved content of a document is what the codec makes of it, also before it is loaded', async () => {
     const lock = new FakeLock()
     const codec = { decode: (saved: unknown) => (saved === null ? 'empty' : `<${saved}>`) }
     const followed = followContent(lock as unknown as DocumentLock, { codec })
@@ -60,7 +60,7 @@ describe('the saved content of a document', () => {
     expect(followed.state).toMatchObject({ content: '<first>', isLoaded: true })
   })
 
-  it('that the codec cannot read is an error, and nobody should write over it', async () => {
+  it('the saved content of a document that the codec cannot read is an error, and nobody should write over it', async () => {
     const lock = new FakeLock()
     const { decode } = textCodec
     const followed = followContent(lock as unknown as DocumentLock, { codec: { decode } })
@@ -80,14 +80,14 @@ describe('the saved content of a document', () => {
     expect(followed.state).toMatchObject({ content: 'second', isLoaded: true, error: null })
   })
 
-  it('needs a lock, and a codec that decodes', () => {
+  it('the saved content of a document needs a lock, and a codec that decodes', () => {
     const lock = new FakeLock() as unknown as DocumentLock
     expect(() => followContent(null as never)).toThrow('lock: expected a DocumentLock')
     expect(() => followContent(lock, { codec: {} as never })).toThrow('codec: expected a DraftCodec')
     expect(() => followContent(lock, { coded: textCodec } as never)).toThrow('`coded`: unknown option')
   })
 
-  it('is loaded again by itself after a load failed, so that the holder can write', async () => {
+  it('the saved content of a document is loaded again by itself after a load failed, so that the holder can write', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const { lock, followed } = await open()
@@ -107,7 +107,7 @@ describe('the saved content of a document', () => {
     expect(lock.loads).toHaveLength(1)
   })
 
-  it('is not loaded after a grant until it is known what others have saved before', async () => {
+  it('the saved content of a document is not loaded after a grant until it is known what others have saved before', async () => {
     const { lock, followed } = await open()
     lock.change({ held: true })
     expect(followed.state.isLoaded).toBe(false)
@@ -115,7 +115,7 @@ describe('the saved content of a document', () => {
     expect(followed.state).toMatchObject({ content: 'second', isLoaded: true })
   })
 
-  it('is not loaded again for the saves of this tab, but when its turn ends', async () => {
+  it('the saved content of a document is not loaded again for the saves of this tab, but when its turn ends', async () => {
     const { lock } = await open()
     lock.change({ held: true })
     await lock.answer('second')
@@ -126,7 +126,7 @@ describe('the saved content of a document', () => {
     expect(lock.loads.length).toBe(before + 1)
   })
 
-  it('is the latest, also if an earlier response arrives later', async () => {
+  it('the saved content of a document is the latest, also if an earlier response arrives later', async () => {
     const { lock, followed } = await open()
     lock.change({ savedAt: 'then' })
     const late = lock.loads.at(-1)
@@ -137,7 +137,7 @@ describe('the saved content of a document', () => {
     expect(followed.state.content).toBe('third')
   })
 
-  it('keeps what is known when a load fails, and is loaded when the server is back', async () => {
+  it('the saved content of a document keeps what is known when a load fails, and is loaded when the server is back', async () => {
     const { lock, followed } = await open()
     lock.change({ savedAt: 'now' })
     lock.loads.at(-1)?.reject(new LeaseError('store-unavailable', 'no network'))
@@ -148,7 +148,7 @@ describe('the saved content of a document', () => {
     expect(followed.state).toMatchObject({ content: 'second', error: null })
   })
 
-  it('changes no more after it is closed', async () => {
+  it('the saved content of a document changes no more after it is closed', async () => {
     const { lock, followed } = await open()
     lock.change({ savedAt: 'now' })
     await followed.close()

@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 
 describe('a request for the lock', () => {
-  it('is shown to its holder, until it is answered', () => {
+  it('a request for the lock is shown to its holder, until it is answered', () => {
     view.dispatch({ type: 'granted', token: 7 })
     follow.onEvent('document.takeover-requested', REQUEST)
     const request = {
@@ -61,7 +61,7 @@ describe('a request for the lock', () => {
     expect(refresh).toHaveBeenCalledTimes(1)
   })
 
-  it('of another tab of this session is marked as such', () => {
+  it('a request for the lock of another tab of this session is marked as such', () => {
     view.dispatch({ type: 'granted', token: 7 })
     const by = { ...you, client_id: 'c9' }
     follow.onEvent('document.takeover-requested', { ...REQUEST, by })
@@ -83,14 +83,14 @@ describe('a request that the holder postpones', () => {
     expect(view.state).toMatchObject({ demand: 'asking', postponedUntil: null })
   })
 
-  it('of somebody else changes nothing for this tab', () => {
+  it('a request that the holder postpones of somebody else changes nothing for this tab', () => {
     view.change({ demand: 'asking' })
     follow.onEvent('document.takeover-postponed', { ...POSTPONED, by: ken })
     expect(view.state.demand).toBe('asking')
     expect(onPostponed).not.toHaveBeenCalled()
   })
 
-  it('is shown to the holder again when the time is over', async () => {
+  it('a request that the holder postpones is shown to the holder again when the time is over', async () => {
     view.dispatch({ type: 'granted', token: 7 })
     follow.onResponse({
       status: 200,
@@ -107,7 +107,7 @@ describe('a request that the holder postpones', () => {
 describe('a request from further back', () => {
   const passing = { ...REQUEST, passes: [you] }
 
-  it('is shown to those whom it passes, until it is over', async () => {
+  it('a request from further back is shown to those whom it passes, until it is over', async () => {
     view.dispatch({ type: 'waiting' })
     follow.onEvent('document.takeover-requested', passing)
     expect(view.state).toMatchObject({ request: null, passedBy: { name: 'Ken', passes: [ME] } })
@@ -118,7 +118,7 @@ describe('a request from further back', () => {
     expect(view.state.passedBy).toBeNull()
   })
 
-  it('is not shown to others, nor after this tab has left the queue', () => {
+  it('a request from further back is not shown to others, nor after this tab has left the queue', () => {
     view.dispatch({ type: 'waiting' })
     follow.onEvent('document.takeover-requested', { ...passing, passes: [ken] })
     expect(view.state.passedBy).toBeNull()

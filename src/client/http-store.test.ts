@@ -79,7 +79,7 @@ describe('an answer of a server that is not Holdfast', () => {
     },
   )
 
-  it('is not a refusal either', async () => {
+  it('an answer of a server that is not Holdfast is not a refusal either', async () => {
     serve(() => new Response('<!doctype html>', { status: 409 }))
     await expect(store.acquire(ASK)).rejects.toMatchObject({ code: 'store-failed' })
     await expect(store.renew(ASK)).rejects.toMatchObject({ code: 'store-failed' })
@@ -91,25 +91,28 @@ describe('a server without shared leases', () => {
     ['share', { share: 5 }],
     ['atLeast', { atLeast: 1000 }],
     ['lockDelay', { lockDelay: 1000 }],
-  ])('that ignores %s: the lease is given back, and the request refused by name', async (_, more) => {
-    const backend = memoryStore()
-    serve(async (method, { id }) => {
-      if (method === 'DELETE') return backend.release({ resource: 'r', id: String(id) })
-      const { share: _, ...lease } = leaseOf('a')
-      await backend.acquire(ASK)
-      return { granted: true, lease }
-    })
-    const refusal = {
-      code: 'invalid-argument',
-      message: expect.stringContaining('share: this version of the server'),
-    }
-    await expect(store.acquire({ ...ASK, ...more })).rejects.toMatchObject(refusal)
-    expect(await backend.read(['r'])).toEqual([[]])
-    expect(store.supports.share).toBe(false)
-    expect(await store.acquire(ASK)).toMatchObject({ granted: true, lease: { share: null } })
-  })
+  ])(
+    'a server without shared leases that ignores %s: the lease is given back, and the request refused by name',
+    async (_, more) => {
+      const backend = memoryStore()
+      serve(async (method, { id }) => {
+        if (method === 'DELETE') return backend.release({ resource: 'r', id: String(id) })
+        const { share: _, ...lease } = leaseOf('a')
+        await backend.acquire(ASK)
+        return { granted: true, lease }
+      })
+      const refusal = {
+        code: 'invalid-argument',
+        message: expect.stringContaining('share: this version of the server'),
+      }
+      await expect(store.acquire({ ...ASK, ...more })).rejects.toMatchObject(refusal)
+      expect(await backend.read(['r'])).toEqual([[]])
+      expect(store.supports.share).toBe(false)
+      expect(await store.acquire(ASK)).toMatchObject({ granted: true, lease: { share: null } })
+    },
+  )
 
-  it('whose store has none: the request is refused by name', async () => {
+  it('a server without shared leases whose store has none: the request is refused by name', async () => {
     const message = 'share: the store of this server (nats) has no share'
     serve(() => new Response(JSON.stringify({ error: 'share_unsupported', message }), { status: 400 }))
     const leases = createLeases(store)
@@ -121,7 +124,7 @@ describe('a server without shared leases', () => {
     await leases.close()
   })
 
-  it('names one holder', async () => {
+  it('a server without shared leases names one holder', async () => {
     const { share: _, ...holder } = leaseOf('b')
     const refusal = { error: 'lease_held', message: '', granted: false, holder, place: null, retryIn: 5 }
     serve(() => new Response(JSON.stringify(refusal), { status: 409 }))
@@ -137,7 +140,7 @@ describe('a server without shared leases', () => {
 })
 
 describe('a page on plain http', () => {
-  it('can hold a lease, though it has no crypto.randomUUID', async () => {
+  it('a page on plain http can hold a lease, though it has no crypto.randomUUID', async () => {
     const { getRandomValues } = crypto
     vi.stubGlobal('crypto', { getRandomValues: getRandomValues.bind(crypto) })
     const backend = memoryStore()
@@ -153,7 +156,7 @@ describe('a page on plain http', () => {
 })
 
 describe('an acquisition that is aborted', () => {
-  it('is not sent if it was aborted before', async () => {
+  it('an acquisition that is aborted is not sent if it was aborted before', async () => {
     const respond = vi.fn()
     serve(respond)
     const aborted = store.acquire(ASK, { signal: AbortSignal.abort('enough') })
@@ -161,7 +164,7 @@ describe('an acquisition that is aborted', () => {
     expect(respond).not.toHaveBeenCalled()
   })
 
-  it('leaves no lease behind when its request arrives after the release', async () => {
+  it('an acquisition that is aborted leaves no lease behind when its request arrives after the release', async () => {
     const backend = memoryStore()
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     const released = vi.fn()
@@ -189,7 +192,7 @@ describe('an acquisition that is aborted', () => {
 })
 
 describe('many calls at once', () => {
-  it('are not all sent at once, and renewals do not wait behind acquire requests', async () => {
+  it('many calls at once are not all sent at once, and renewals do not wait behind acquire requests', async () => {
     const few = httpStore(URL_OF_SERVER, { maxInFlight: 2 })
     const { sent, answerAll } = serveSlowly()
     const calls = Array.from({ length: 5 }, (_, n) =>
@@ -203,7 +206,7 @@ describe('many calls at once', () => {
     expect(sent.toSorted()).toEqual(['DELETE', 'POST', 'POST', 'POST', 'POST', 'POST', 'PUT', 'batch of 8'])
   })
 
-  it('to renew and release: those that wait are sent together, and each gets its own answer', async () => {
+  it('many calls at once to renew and release: those that wait are sent together, and each gets its own answer', async () => {
     const { store, sent, answerAll } = oneAtATime()
     const renewing = Promise.all(Array.from({ length: 120 }, (_, n) => store.renew({ ...ASK, id: `${n}` })))
     await answerAll(renewing)
@@ -212,7 +215,7 @@ describe('many calls at once', () => {
     expect(ids).toEqual(Array.from({ length: 120 }, (_, n) => `${n}`))
   })
 
-  it('to renew one lease: another one waits for the answer to the first', async () => {
+  it('many calls at once to renew one lease: another one waits for the answer to the first', async () => {
     const { store, sent, answerAll } = oneAtATime()
     const first = store.renew({ ...ASK, id: 'first' })
     const copies = Promise.all(Array.from({ length: 3 }, () => store.renew(ASK)))
@@ -222,7 +225,7 @@ describe('many calls at once', () => {
     expect(await copies).toMatchObject([{ ok: true }, { ok: true }, { ok: true }])
   })
 
-  it('to renew one lease for different times are sent each', async () => {
+  it('many calls at once to renew one lease for different times are sent each', async () => {
     const { store, sent, answerAll } = oneAtATime()
     const first = store.renew({ ...ASK, id: 'first' })
     const both = Promise.all([store.renew(ASK), store.renew({ ...ASK, ttl: 600_000 })])
@@ -231,7 +234,7 @@ describe('many calls at once', () => {
     expect(sent).toEqual(['PUT', 'batch of 2'])
   })
 
-  it('have their time limit from when they leave', async () => {
+  it('many calls at once have their time limit from when they leave', async () => {
     const { store, sent, answer } = oneAtATime()
     const queued = vi.fn()
     void store.renew({ ...ASK, id: 'first' })
@@ -250,7 +253,7 @@ describe('many calls at once', () => {
     await answer()
   })
 
-  it('fail together if the server cannot be reached, and one by one if it answers', async () => {
+  it('many calls at once fail together if the server cannot be reached, and one by one if it answers', async () => {
     const { store, fail, answer } = oneAtATime()
     const renew = (id: string) =>
       store.renew({ ...ASK, id }).then(
@@ -331,7 +334,7 @@ describe('many calls at once', () => {
 describe('push', () => {
   const granted = { granted: true, lease: leaseOf('a', 5) }
 
-  it('tells the holder of its loss, also if that was pushed before the grant arrived', async () => {
+  it('push tells the holder of its loss, also if that was pushed before the grant arrived', async () => {
     const lost = vi.fn()
     serve((method, body, path) => {
       if (path === '/broadcasting/auth') return { auth: 'signed' }
@@ -351,13 +354,13 @@ describe('push', () => {
     expect(lostEarly).toHaveBeenCalledOnce()
   })
 
-  it('is not needed for a resource that is free', async () => {
+  it('push is not needed for a resource that is free', async () => {
     serve(() => granted)
     expect(await store.acquire({ ...ASK, wake() {} })).toMatchObject({ granted: true })
     expect(FakeWebSocket.opened).toHaveLength(0)
   })
 
-  it('ends when nobody needs it any more', async () => {
+  it('push ends when nobody needs it any more', async () => {
     serve((_, __, path) => (path === '/broadcasting/auth' ? { auth: 'signed' } : granted))
     await store.acquire({ ...ASK, lost() {} })
     await expect.poll(() => FakeWebSocket.channels()).toHaveLength(1)

@@ -39,7 +39,7 @@ describe('a holder without input', () => {
   const wait = (waiting: number) =>
     view.dispatch({ type: 'queue', queue: { waiting, waiters: [] }, place: null })
 
-  it('is asked when somebody waits, hands over after 30 s, and the state says so', async () => {
+  it('a holder without input is asked when somebody waits, hands over after 30 s, and the state says so', async () => {
     wait(1)
     await clock.advance(IDLE_MS - 1)
     expect(view.state.idle).toBeNull()
@@ -52,7 +52,7 @@ describe('a holder without input', () => {
     expect(view.state.idle).toMatchObject({ isOver: true })
   })
 
-  it('keeps the lock for hours while nobody wants it, and is asked as soon as somebody does', async () => {
+  it('a holder without input keeps the lock for hours while nobody wants it, and is asked as soon as somebody does', async () => {
     await clock.advance(10 * IDLE_MS)
     expect(view.state.idle).toBeNull()
     wait(1)
@@ -88,7 +88,7 @@ describe('a holder without input', () => {
     expect(handOver).toHaveBeenCalledTimes(1)
   })
 
-  it('is not asked because of a request that it has postponed, of its own tab, or of a take-over', async () => {
+  it('a holder without input is not asked because of a request that it has postponed, of its own tab, or of a take-over', async () => {
     await clock.advance(IDLE_MS)
     view.change({ request: { ...REQUEST, postponedUntil: 1 } })
     view.change({ request: { ...REQUEST, isOwn: true } })
@@ -96,7 +96,7 @@ describe('a holder without input', () => {
     expect(view.state.idle).toBeNull()
   })
 
-  it('is asked again if the lock could not be handed over', async () => {
+  it('a holder without input is asked again if the lock could not be handed over', async () => {
     handOver.mockRejectedValueOnce(new Error('no connection'))
     wait(1)
     await clock.advance(IDLE_MS + 30_000)
@@ -105,14 +105,14 @@ describe('a holder without input', () => {
     expect(handOver).toHaveBeenCalledTimes(2)
   })
 
-  it('is never asked without the option', async () => {
+  it('a holder without input is never asked without the option', async () => {
     idleAfterMs = undefined
     wait(1)
     await clock.advance(10 * IDLE_MS)
     expect(view.state.idle).toBeNull()
   })
 
-  it('begins anew with the next grant, and hears no input while it has no lock', async () => {
+  it('a holder without input begins anew with the next grant, and hears no input while it has no lock', async () => {
     wait(1)
     await clock.advance(IDLE_MS)
     view.dispatch({ type: 'released' })

@@ -16,7 +16,7 @@ async function pass(bed: ServiceBed, network: Network, ms: number): Promise<void
 }
 
 describe('a tab behind a proxy that ends every WebSocket after 50 ms', () => {
-  it('opens fewer and fewer sockets, and reads no more often than without them', async () => {
+  it('a tab behind a proxy that ends every WebSocket after 50 ms opens fewer and fewer sockets, and reads no more often than without them', async () => {
     await using bed = await serviceBed()
     const network = connect(bed)
     let sockets = 0
@@ -52,7 +52,7 @@ describe('a tab behind a proxy that ends every WebSocket after 50 ms', () => {
 })
 
 describe('a limit of the server', () => {
-  it('of waiters is shown while the tab waits, which asks again as rarely as the server says', async () => {
+  it('a limit of the server of waiters is shown while the tab waits, which asks again as rarely as the server says', async () => {
     await using bed = await serviceBed({ settings: { maxWaiters: 1, ttl: '10m' } })
     const network = connect(bed)
     await bed.browser('holder').call('POST', LOCK)
@@ -85,7 +85,7 @@ describe('a limit of the server', () => {
     expect(await turn).toBe(false)
   })
 
-  it('of requests is the error of a save and of a take-over, with the time to wait', async () => {
+  it('a limit of the server of requests is the error of a save and of a take-over, with the time to wait', async () => {
     await using bed = await serviceBed()
     connect(bed)
     await using lock = open(bed)
@@ -106,7 +106,7 @@ describe('a limit of the server', () => {
     await lock.save('text')
   })
 
-  it('of the length of a document is named, in the answer and in the error', async () => {
+  it('a limit of the server of the length of a document is named, in the answer and in the error', async () => {
     await using bed = await serviceBed({ settings: { maxDocument: 1024 } })
     connect(bed)
     await using lock = open(bed)

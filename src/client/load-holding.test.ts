@@ -51,7 +51,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
   }
   const requested = () => network.sent.filter((name) => name === `POST ${LOCK}`).length
 
-  it('loads it without being asked, once, so that the first acquire need not wait for it', async () => {
+  it('a page that has opened a lock, and not yet loaded what acquires it loads it without being asked, once, so that the first acquire need not wait for it', async () => {
     await openLock(fromNetwork)
     expect(loads).toHaveBeenCalledTimes(1)
     await eventually(async () => expect(await lock.acquire()).toBe(true))
@@ -71,19 +71,22 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     expect(lock.state).toMatchObject({ phase: 'held', held: true })
   })
 
-  it.each(['release', 'close'] as const)('requests nothing after %s', async (method) => {
-    const arrive = await openSlowly()
-    const outcomes = [lock.acquire({ wait: Infinity }), lock.takeover()]
-    await lock[method]()
-    arrive()
-    expect(await Promise.all(outcomes)).toEqual([false, false])
-    await fromNetwork()
-    expect(lock.state.phase).toBe('idle')
-    expect(requested()).toBe(0)
-    expect(network.sent.filter((name) => !name.startsWith('GET'))).toEqual([])
-  })
+  it.each(['release', 'close'] as const)(
+    'a page that has opened a lock, and not yet loaded what acquires it requests nothing after %s',
+    async (method) => {
+      const arrive = await openSlowly()
+      const outcomes = [lock.acquire({ wait: Infinity }), lock.takeover()]
+      await lock[method]()
+      arrive()
+      expect(await Promise.all(outcomes)).toEqual([false, false])
+      await fromNetwork()
+      expect(lock.state.phase).toBe('idle')
+      expect(requested()).toBe(0)
+      expect(network.sent.filter((name) => !name.startsWith('GET'))).toEqual([])
+    },
+  )
 
-  it('ends a wait in time, and requests nothing later', async () => {
+  it('a page that has opened a lock, and not yet loaded what acquires it ends a wait in time, and requests nothing later', async () => {
     const arrive = await openSlowly()
     const waiting = lock.acquire({ wait: '5s' })
     await bed.clock.advance(5000)
@@ -95,7 +98,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     expect(requested()).toBe(0)
   })
 
-  it('reads the lock again and again, and opens the socket for events when it is loaded', async () => {
+  it('a page that has opened a lock, and not yet loaded what acquires it reads the lock again and again, and opens the socket for events when it is loaded', async () => {
     const arrive = await openSlowly()
     const reads = () => network.sent.filter((name) => name === `GET ${LOCK}`).length
     const before = reads()
@@ -109,7 +112,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     await eventually(() => expect(network.sockets).toBe(1))
   })
 
-  it('loads it again when the page is shown again, for the events that a reader needs', async () => {
+  it('a page that has opened a lock, and not yet loaded what acquires it loads it again when the page is shown again, for the events that a reader needs', async () => {
     const [page, window] = [Object.assign(new EventTarget(), { hidden: false }), new EventTarget()]
     vi.stubGlobal('document', page)
     vi.stubGlobal('window', window)
@@ -120,7 +123,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     await eventually(() => expect(network.sockets).toBe(1))
   })
 
-  it('shows an error that a retry may end if it cannot be loaded, and the next call loads it again', async () => {
+  it('a page that has opened a lock, and not yet loaded what acquires it shows an error that a retry may end if it cannot be loaded, and the next call loads it again', async () => {
     await openLock(offline)
     expect(await lock.acquire()).toBe(false)
     const error = { code: 'store-unavailable', retryable: true, cause: OFFLINE }
@@ -132,7 +135,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     expect(await lock.acquire()).toBe(true)
   })
 
-  it('loads it again by itself while a call waits', async () => {
+  it('a page that has opened a lock, and not yet loaded what acquires it loads it again by itself while a call waits', async () => {
     await openLock(offline)
     const waiting = lock.acquire({ wait: Infinity })
     await eventually(() =>

@@ -52,7 +52,7 @@ describe('a response of the server', () => {
     })
   })
 
-  it('to a grant or a renewal is about this tab', () => {
+  it('a response of the server to a grant or a renewal is about this tab', () => {
     const holder = { ...ME, isMe: true, token: 7, expiresAt: NOW + 30_000 }
     expect(responded(200, { success: true, ...LOCKED, token: 7, you })).toMatchObject({ holder })
     expect(responded(200, { success: true, ...LOCKED, token: 7 }, held)).toMatchObject({
@@ -61,7 +61,7 @@ describe('a response of the server', () => {
     })
   })
 
-  it('to a refused request says the place in the queue', () => {
+  it('a response of the server to a refused request says the place in the queue', () => {
     const waiting = { ...INITIAL_STATE, phase: 'waiting' as const }
     expect(
       responded(409, { error: 'already_locked', ...LOCKED, holder: other, place: 2 }, waiting),
@@ -79,14 +79,14 @@ describe('a response of the server', () => {
     [200, { expires_in_ms: '1' }],
     [200, { expires_in_ms: 30_000 }],
     [404, {}],
-  ])('that is malformed changes neither phase nor holder: %i %j', (status, body) => {
+  ])('a response of the server that is malformed changes neither phase nor holder: %i %j', (status, body) => {
     const readOnly = responded(200, { is_locked: true, ...LOCKED, token: 7, holder: other })
     expect(responded(status, body, readOnly)).toMatchObject({ phase: 'read-only', holder: { token: 7 } })
   })
 })
 
 describe('an event of the server', () => {
-  it('reports a lock and its end', () => {
+  it('an event of the server reports a lock and its end', () => {
     const locked = received('document.locked', { ...LOCKED, token: 7, holder: other })
     expect(locked).toMatchObject({ phase: 'read-only', holder: { name: 'Ken' } })
     expect(received('document.unlocked', { token: 7 }, locked)).toMatchObject({ phase: 'idle', holder: null })
@@ -97,7 +97,7 @@ describe('an event of the server', () => {
     expect(received('document.unlocked', { token: 7 }, locked).holder).toMatchObject({ token: 8 })
   })
 
-  it('names the waiters, and the place of this tab', () => {
+  it('an event of the server names the waiters, and the place of this tab', () => {
     const waiting = { ...INITIAL_STATE, phase: 'waiting' as const, me: ME }
     expect(received('document.line', { line: [other, you] }, waiting)).toMatchObject({
       waiting: 2,
@@ -109,7 +109,7 @@ describe('an event of the server', () => {
   it.each([
     ['document.locked', { token: 8 }],
     ['document.line', { line: 5 }],
-  ])('that is malformed changes nothing: %s %j', (event, data) => {
+  ])('an event of the server that is malformed changes nothing: %s %j', (event, data) => {
     expect(received(event, data, held)).toEqual(held)
   })
 

@@ -38,7 +38,7 @@ function serve(respond: Respond) {
 const never = new AbortController().signal
 
 describe('a request for the lock', () => {
-  it('ends the wait at once when it was stopped while a refusal was on its way', async () => {
+  it('a request for the lock ends the wait at once when it was stopped while a refusal was on its way', async () => {
     const stop = new AbortController()
     const { clock, requests } = serve((method) => {
       if (method !== 'POST') return undefined
@@ -49,7 +49,7 @@ describe('a request for the lock', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is not sent when it was stopped before', async () => {
+  it('a request for the lock is not sent when it was stopped before', async () => {
     const { requests, sent } = serve(() => undefined)
     await expect(requests.acquire(0, AbortSignal.abort())).rejects.toThrow()
     expect(sent).toEqual(['GET /lock', 'GET /lock'])
@@ -64,7 +64,7 @@ describe('a request for the lock', () => {
     expect(await failing).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('is sent after an earlier withdrawal has ended, so that it is not withdrawn by it', async () => {
+  it('a request for the lock is sent after an earlier withdrawal has ended, so that it is not withdrawn by it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { requests, sent } = serve(() => undefined)
     await requests.acquire(0, never).catch(() => {})
@@ -130,7 +130,7 @@ describe('a take-over and a request to hand over whose response is withheld', ()
     expect(await demand).toMatchObject({ lease: { token: 5 } })
   })
 
-  it('fails if another tab still has the lock', async () => {
+  it('a take-over and a request to hand over whose response is withheld fails if another tab still has the lock', async () => {
     const answer = (method: string) => (method === 'GET' ? SAID : new Response('{}', { status: 409 }))
     const { requests, clock } = withhold(answer)
     const demand = requests.demand('takeover', never).catch((error: unknown) => error)
@@ -139,7 +139,7 @@ describe('a take-over and a request to hand over whose response is withheld', ()
     expect(await demand).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('does not ask again after a withdrawal', async () => {
+  it('a take-over and a request to hand over whose response is withheld does not ask again after a withdrawal', async () => {
     const { requests, sent, clock } = withhold((method) => (method === 'GET' ? SAID : GRANT))
     const demand = requests.demand('takeover', never).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(1)
@@ -202,28 +202,31 @@ describe('the first requests of a browser', () => {
   it.each([
     ['across tabs', { cookieEnabled: true, locks: navigator.locks }],
     ['in one page on plain http', { cookieEnabled: true }],
-  ])('are sent one at a time until one was answered, then all at once, %s', async (_, browser) => {
-    vi.stubGlobal('navigator', browser)
-    const asked: PromiseWithResolvers<ApiResponse>[] = []
-    const api = inOneSession(() => {
-      const call = Promise.withResolvers<ApiResponse>()
-      asked.push(call)
-      return call.promise
-    })
-    const request = { method: 'GET', path: '' } as const
-    const calls = [api(request), api(request), api(request)].map((call) => call.catch(() => 'failed'))
-    await expect.poll(() => asked.length).toBe(1)
-    asked[0]?.reject(new Error('no network'))
-    await expect.poll(() => asked.length).toBe(2)
-    asked[1]?.resolve({ status: 200, body: {} })
-    await expect.poll(() => asked.length).toBe(3)
-    for (let n = 0; n < 2; n++) void api(request)
-    expect(asked).toHaveLength(5)
-    asked[2]?.resolve({ status: 404, body: {} })
-    expect(await Promise.all(calls)).toMatchObject(['failed', { status: 200 }, { status: 404 }])
-  })
+  ])(
+    'the first requests of a browser are sent one at a time until one was answered, then all at once, %s',
+    async (_, browser) => {
+      vi.stubGlobal('navigator', browser)
+      const asked: PromiseWithResolvers<ApiResponse>[] = []
+      const api = inOneSession(() => {
+        const call = Promise.withResolvers<ApiResponse>()
+        asked.push(call)
+        return call.promise
+      })
+      const request = { method: 'GET', path: '' } as const
+      const calls = [api(request), api(request), api(request)].map((call) => call.catch(() => 'failed'))
+      await expect.poll(() => asked.length).toBe(1)
+      asked[0]?.reject(new Error('no network'))
+      await expect.poll(() => asked.length).toBe(2)
+      asked[1]?.resolve({ status: 200, body: {} })
+      await expect.poll(() => asked.length).toBe(3)
+      for (let n = 0; n < 2; n++) void api(request)
+      expect(asked).toHaveLength(5)
+      asked[2]?.resolve({ status: 404, body: {} })
+      expect(await Promise.all(calls)).toMatchObject(['failed', { status: 200 }, { status: 404 }])
+    },
+  )
 
-  it('do not wait where there are no cookies, and Web Locks are refused', async () => {
+  it('the first requests of a browser do not wait where there are no cookies, and Web Locks are refused', async () => {
     const locks = { request: () => Promise.reject(new DOMException('no storage', 'SecurityError')) }
     vi.stubGlobal('navigator', { cookieEnabled: false, locks })
     const response = { status: 200, body: {} }

@@ -24,11 +24,11 @@ describe('a response to a request that was sent before the lock ended', () => {
     return view
   }
 
-  it('does not bring the old holder back', () => {
+  it('a response to a request that was sent before the lock ended does not bring the old holder back', () => {
     expect(lateResponse(5).state).toMatchObject({ phase: 'idle', holder: null })
   })
 
-  it('shows a new holder', () => {
+  it('a response to a request that was sent before the lock ended shows a new holder', () => {
     expect(lateResponse(6).state).toMatchObject({ phase: 'read-only', holder: { token: 6 } })
   })
 })

@@ -58,7 +58,7 @@ describe('a wait behind a proxy that ends requests after 5 s', () => {
     expect(Math.max(...proxy.waits)).toBeLessThanOrEqual(4.1)
   })
 
-  it('never asks more than every two seconds, and not for less after another answer', async () => {
+  it('a wait behind a proxy that ends requests after 5 s never asks more than every two seconds, and not for less after another answer', async () => {
     const short = behindProxy('http://c.test/', 100, gatewayTimeout)
     await short.wait(60_000)
     expect(Math.min(...short.waits.slice(0, -1))).toBe(2)

@@ -49,7 +49,7 @@ describe('the next lock object of a page for the same document', () => {
     await eventually(() => expect(network.unanswered).toBe(0))
   }
 
-  it('keeps its lock when the release of the former one is late', async () => {
+  it('the next lock object of a page for the same document keeps its lock when the release of the former one is late', async () => {
     await former.acquire()
     const deliver = withhold(`POST ${LOCK}/release`, 'onRequest')
     const closing = former.close()
@@ -65,7 +65,7 @@ describe('the next lock object of a page for the same document', () => {
     await isHeld()
   })
 
-  it('keeps its lock when the withdrawal of the former one is late', async () => {
+  it('the next lock object of a page for the same document keeps its lock when the withdrawal of the former one is late', async () => {
     const grant = withhold(`POST ${LOCK}`, 'onResponse')
     const lost = former.acquire()
     await eventually(isHeld)
@@ -84,7 +84,7 @@ describe('the next lock object of a page for the same document', () => {
     await isHeld()
   })
 
-  it('keeps its lock when the grant of the former one is late, whose withdrawal was lost', async () => {
+  it('the next lock object of a page for the same document keeps its lock when the grant of the former one is late, whose withdrawal was lost', async () => {
     const deliver = withhold(`POST ${LOCK}`, 'onResponse')
     network.onRequest = (name) => {
       if (name === `DELETE ${LOCK}`) throw new TypeError('network error')

@@ -21,7 +21,7 @@ const members = (names: Readonly<Record<string, unknown>>) =>
 const seen = () => view.state.people.map(({ name, role, place, isMe }) => [name, role, place, isMe])
 
 describe('the people in view of a document', () => {
-  it('are the editor, the waiters in their order, and the others, each once', () => {
+  it('the people in view of a document are the editor, the waiters in their order, and the others, each once', () => {
     members({ s1: 'Mika', s2: 'Aoi', s3: 'Ria' })
     view.dispatch({ type: 'holder', holder: HOLDER })
     view.dispatch({
@@ -36,7 +36,7 @@ describe('the people in view of a document', () => {
     ])
   })
 
-  it('come and go, and a new connection brings the whole list', () => {
+  it('the people in view of a document come and go, and a new connection brings the whole list', () => {
     members({ s2: 'Aoi' })
     onEvent('pusher_internal:member_added', { user_id: 's3', user_info: { name: 'Ria' } })
     expect(seen().map(([name]) => name)).toEqual(['Aoi', 'Ria'])
@@ -46,7 +46,7 @@ describe('the people in view of a document', () => {
     expect(seen().map(([name]) => name)).toEqual(['Noor'])
   })
 
-  it('are the editor and the waiters where nobody says who looks', () => {
+  it('the people in view of a document are the editor and the waiters where nobody says who looks', () => {
     onEvent('pusher_internal:subscription_succeeded', {})
     view.dispatch({ type: 'holder', holder: { ...HOLDER, ...AOI, isMe: false } })
     expect(seen()).toEqual([['Aoi', 'editing', null, false]])
@@ -56,7 +56,7 @@ describe('the people in view of a document', () => {
     ['pusher_internal:subscription_succeeded', { presence: 5 }],
     ['pusher_internal:subscription_succeeded', { presence: { hash: { s2: null } } }],
     ['pusher_internal:member_added', { user_id: 's2', user_info: { name: 5 } }],
-  ])('have no name that is not a text: %s %j', (event, data) => {
+  ])('the people in view of a document have no name that is not a text: %s %j', (event, data) => {
     onEvent(event, data)
     expect(view.state.people.every(({ name }) => name === null)).toBe(true)
   })
@@ -69,7 +69,7 @@ describe('the people in view of a document', () => {
     expect(view.state.people).toBe(people)
   })
 
-  it('are at most 100', () => {
+  it('the people in view of a document are at most 100', () => {
     members(Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`v${n}`, `Viewer ${n}`])))
     expect(view.state.people).toHaveLength(100)
   })

@@ -52,7 +52,7 @@ describe('a socket', () => {
     return { socket, connection: Connection.all[0] as Connection }
   }
 
-  it('ignores what an ended connection still delivers', async () => {
+  it('a socket ignores what an ended connection still delivers', async () => {
     const { socket, connection } = openSocket()
     socket.close()
     connection.say('pusher:connection_established', { socket_id: '1.1', activity_timeout: 1 })
@@ -62,12 +62,15 @@ describe('a socket', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it.each([0, -5, 'soon', null])('does not ping all the time if the server asks for %j', async (timeout) => {
-    const { connection } = openSocket()
-    connection.say('pusher:connection_established', { socket_id: '1.1', activity_timeout: timeout })
-    await clock.advance(999)
-    expect(connection.sent).toEqual(['pusher:subscribe'])
-  })
+  it.each([0, -5, 'soon', null])(
+    'a socket does not ping all the time if the server asks for %j',
+    async (timeout) => {
+      const { connection } = openSocket()
+      connection.say('pusher:connection_established', { socket_id: '1.1', activity_timeout: timeout })
+      await clock.advance(999)
+      expect(connection.sent).toEqual(['pusher:subscribe'])
+    },
+  )
 
   describe('that is ended again and again', () => {
     const last = () => Connection.all.at(-1) as Connection
@@ -100,7 +103,7 @@ describe('a socket', () => {
       expect(await connectionsOfAMinute(50)).toBeLessThan(8)
     })
 
-    it('after it worked for a while reconnects at once', async () => {
+    it('a socket that is ended again and again after it worked for a while reconnects at once', async () => {
       openSocket()
       for (let n = 0; n < 6; n++) {
         const { length } = Connection.all
@@ -116,7 +119,7 @@ describe('a socket', () => {
     })
   })
 
-  it('whose subscription the server limits connects again when the server said, not before', async () => {
+  it('a socket whose subscription the server limits connects again when the server said, not before', async () => {
     const cause = { status: 429, error: 'too_many_requests', retryAfterMs: 60_000 }
     const socket = createSocket({
       url: 'http://localhost:4321/',

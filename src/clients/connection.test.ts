@@ -19,7 +19,7 @@ class Client extends EventEmitter {
 }
 
 describe('a client that several stores follow', () => {
-  it('has one listener, for as long as one store is open', () => {
+  it('a client that several stores follow has one listener, for as long as one store is open', () => {
     const client = new EventEmitter()
     const [first, second] = [followConnection(client), followConnection(client)]
     expect(client.listenerCount('error')).toBe(1)
@@ -30,7 +30,7 @@ describe('a client that several stores follow', () => {
     expect(client.eventNames()).toEqual([])
   })
 
-  it('may have no events', () => {
+  it('a client that several stores follow may have no events', () => {
     const { trouble, stop } = followConnection({})
     expect(trouble()).toBeUndefined()
     stop()
@@ -38,7 +38,7 @@ describe('a client that several stores follow', () => {
 })
 
 describe('the trouble of a connection', () => {
-  it('is that it never came about, with the last error of the client', () => {
+  it('the trouble of a connection is that it never came about, with the last error of the client', () => {
     const client = new Client()
     const { trouble } = followConnection(client)
     expect(trouble()?.message).toBe('the client has never connected')
@@ -50,7 +50,7 @@ describe('the trouble of a connection', () => {
     })
   })
 
-  it('is over when the client is connected, and begins again when the connection is lost', () => {
+  it('the trouble of a connection is over when the client is connected, and begins again when the connection is lost', () => {
     const client = new Client()
     const { trouble } = followConnection(client)
     client.fail(refused)
@@ -65,7 +65,7 @@ describe('the trouble of a connection', () => {
     })
   })
 
-  it('is not over while the server lets the client not in', () => {
+  it('the trouble of a connection is not over while the server lets the client not in', () => {
     const client = new Client()
     const { trouble } = followConnection(client)
     client.emit('connect')
@@ -73,7 +73,7 @@ describe('the trouble of a connection', () => {
     expect(trouble()?.message).toBe('the client has never connected: NOAUTH')
   })
 
-  it('explains only why the backend did not answer, and only once', () => {
+  it('the trouble of a connection explains only why the backend did not answer, and only once', () => {
     const client = new Client()
     const { explain } = followConnection(client)
     client.fail(refused)

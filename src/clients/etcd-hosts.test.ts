@@ -54,7 +54,7 @@ async function repeat(times: number, call: () => Promise<string>): Promise<strin
 }
 
 describe('the hosts of an etcd client', () => {
-  it('are called again at once when the outage is over', async () => {
+  it('the hosts of an etcd client are called again at once when the outage is over', async () => {
     const { call, called, failing } = setUp(1)
     failing.add(0)
     expect(new Set(await repeat(MANY, call))).toEqual(new Set(['no connection']))
@@ -63,7 +63,7 @@ describe('the hosts of an etcd client', () => {
     expect(await call()).toBe('answered')
   })
 
-  it('are all called while none of them answers', async () => {
+  it('the hosts of an etcd client are all called while none of them answers', async () => {
     const { call, called, failing } = setUp(3)
     for (const host of [0, 1, 2]) failing.add(host)
     await repeat(3 * MANY, call)
@@ -72,7 +72,7 @@ describe('the hosts of an etcd client', () => {
     expect(new Set(called())).toEqual(new Set([0, 1, 2]))
   })
 
-  it('are avoided after failures while another one answers, and tried once in five seconds', async () => {
+  it('the hosts of an etcd client are avoided after failures while another one answers, and tried once in five seconds', async () => {
     const { clock, call, called, failing } = setUp(2)
     failing.add(0)
     await repeat(2 * MANY, call)
@@ -88,7 +88,7 @@ describe('the hosts of an etcd client', () => {
     expect(called().filter((host) => host === 0).length).toBeGreaterThan(1)
   })
 
-  it('get new channels once for many failures of one moment', async () => {
+  it('the hosts of an etcd client get new channels once for many failures of one moment', async () => {
     const { clock, call, failing, resets } = setUp(1)
     failing.add(0)
     await Promise.all(Array.from({ length: MANY }, call))
@@ -98,7 +98,7 @@ describe('the hosts of an etcd client', () => {
     expect(resets()).toEqual([2])
   })
 
-  it('keep the `faultHandling` that somebody chose for them', () => {
+  it('the hosts of an etcd client keep the `faultHandling` that somebody chose for them', () => {
     const host = () => ({ execute: vi.fn(), onSuccess: vi.fn(), onFailure: vi.fn() })
     const { kv } = new Etcd3({ hosts: '127.0.0.1:1', faultHandling: { host } as never })
     expect(withoutBreaker({ kv }).kv).toBe(kv)

@@ -34,14 +34,14 @@ function silentClient() {
 const hooks = { notified: () => {}, dropped: () => {} }
 
 describe('the listening connection of pg', () => {
-  it('is given up if the server does not answer', async () => {
+  it('the listening connection of pg is given up if the server does not answer', async () => {
     const { Client } = silentClient()
     const opening = pgListener(Client, {}, hooks).catch((error: Error) => error.message)
     await vi.advanceTimersByTimeAsync(ANSWER_LIMIT_MS)
     expect(await opening).toContain('timeout')
   })
 
-  it('has no limit once it is open, and runs one query at a time', async () => {
+  it('the listening connection of pg has no limit once it is open, and runs one query at a time', async () => {
     const { Client, connect, queries } = silentClient()
     const opening = pgListener(Client, {}, hooks)
     connect()

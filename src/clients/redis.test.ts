@@ -63,20 +63,23 @@ describe('a connection that is being opened to a server that does not answer', (
     },
   }
 
-  it.each(Object.entries(clients))('ends when it is given up, with %s', async (_, open) => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { client, end } = open((server.address() as AddressInfo).port)
-    const stop = new AbortController()
-    const hooks = { message() {}, broken() {}, stop: stop.signal }
-    const refused = expect(redisDatabase(client).subscriber(hooks)).rejects.toThrow()
-    const [socket] = (await once(server, 'connection')) as [Socket]
-    // Until it is read, its end is not reported.
-    socket.resume()
-    const closed = once(socket, 'close')
-    stop.abort()
-    await Promise.all([refused, closed])
-    end()
-    server.close()
-  })
+  it.each(Object.entries(clients))(
+    'a connection that is being opened to a server that does not answer ends when it is given up, with %s',
+    async (_, open) => {
+      const server = createServer().listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { client, end } = open((server.address() as AddressInfo).port)
+      const stop = new AbortController()
+      const hooks = { message() {}, broken() {}, stop: stop.signal }
+      const refused = expect(redisDatabase(client).subscriber(hooks)).rejects.toThrow()
+      const [socket] = (await once(server, 'connection')) as [Socket]
+      // Until it is read, its end is not reported.
+      socket.resume()
+      const closed = once(socket, 'close')
+      stop.abort()
+      await Promise.all([refused, closed])
+      end()
+      server.close()
+    },
+  )
 })

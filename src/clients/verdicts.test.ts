@@ -297,7 +297,7 @@ describe('the verdict on an error', () => {
 })
 
 describe('the message', () => {
-  it('says what the server said, and what to do', () => {
+  it('the message says what the server said, and what to do', () => {
     const error = Object.assign(coded('42501', 'denied'), { hint: 'Ask Mika.' })
     expect(postgresError(error, 'r')).toMatchObject({ message: 'Postgres: denied; Ask Mika.', resource: 'r' })
     expect(redisError(new Error('MOVED 1 h:1')).message).toContain('use a cluster client')
@@ -314,7 +314,7 @@ describe('the message', () => {
     })
   })
 
-  it('does not say how little time the last copy of a request to etcd had', () => {
+  it('the message does not say how little time the last copy of a request to etcd had', () => {
     const error = new GRPCDeadlineExceededError('4 DEADLINE_EXCEEDED: Deadline exceeded after 0.000s')
     expect(etcdError(error, 'r')).toMatchObject({
       code: 'store-unavailable',
@@ -324,7 +324,7 @@ describe('the message', () => {
     })
   })
 
-  it('is that of the first address if a host has several', () => {
+  it('the message is that of the first address if a host has several', () => {
     const errors = new AggregateError([coded('ECONNREFUSED', 'connect ECONNREFUSED ::1:5432')])
     expect(postgresError(errors).message).toBe('Postgres: connect ECONNREFUSED ::1:5432')
   })

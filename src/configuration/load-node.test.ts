@@ -9,12 +9,12 @@ const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('the configuration', () => {
-  it('ignores what Kubernetes sets beside a service called holdfast', () => {
+  it('the configuration ignores what Kubernetes sets beside a service called holdfast', () => {
     const environment = { HOLDFAST_PORT: 'tcp://10.0.0.1:80', HOLDFAST_PORT_80_TCP: 'tcp://10.0.0.1:80' }
     expect(loadSettings({ environment }).port).toBe(4321)
   })
 
-  it('takes a flag before the environment, that before the file, and that before the default', () => {
+  it('the configuration takes a flag before the environment, that before the file, and that before the default', () => {
     const toml = file('order.toml', 'ttl = "40s"\ngrace = "1s"\nport = 1000\norigins = ["https://a.test"]\n')
     const settings = loadSettings({
       flags: { ttl: '20s' },
@@ -33,11 +33,11 @@ describe('the configuration', () => {
     ['none', 'logLevel = "warn"'],
     ['mark.json', '\ufeff{"logLevel":"warn"}'],
     ['mark.toml', '\ufefflogLevel = "warn"'],
-  ])('reads TOML and JSON, whatever the name of the file: %s', (name, text) => {
+  ])('the configuration reads TOML and JSON, whatever the name of the file: %s', (name, text) => {
     expect(loadSettings({ environment: {}, file: file(name, text) }).logLevel).toBe('warn')
   })
 
-  it('has a flag for every setting', () => {
+  it('the configuration has a flag for every setting', () => {
     const { values } = parseArgs({
       args: ['--log-level', 'error', '--max-wait=5s'],
       options: { ...settingFlags() },
@@ -71,7 +71,7 @@ describe('the configuration', () => {
     [{ file: file('twice.toml', 'port = 1\nport = 2') }, 'twice.toml cannot be used: '],
     [{ file: directory }, 'cannot be used: EISDIR'],
     [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: there is no such file'],
-  ])('refuses %j and says where it came from', (sources, message) => {
+  ])('the configuration refuses %j and says where it came from', (sources, message) => {
     expect(() => loadSettings({ environment: {}, ...sources })).toThrow(message)
   })
 })

@@ -4,7 +4,7 @@ import { LeaseError } from '../base/errors.ts'
 import { type GivenSettings, SETTINGS, type SettingName, settingsOf } from './settings.ts'
 
 describe('the settings', () => {
-  it('have defaults: 30 s to live, a heartbeat every 10', () => {
+  it('the settings have defaults: 30 s to live, a heartbeat every 10', () => {
     const { ttl, heartbeat, sweep, grace, answerWithin, unanswered, port, host } = settingsOf()
     expect({ ttl, heartbeat, sweep, grace, answerWithin }).toEqual({
       ttl: 30_000,
@@ -16,7 +16,7 @@ describe('the settings', () => {
     expect([unanswered, host, port]).toEqual(['decline', '127.0.0.1', 4321])
   })
 
-  it('are given in code as in a file or in the environment', () => {
+  it('the settings are given in code as in a file or in the environment', () => {
     const given: GivenSettings = {
       ...{ ttl: '1m', heartbeat: 10_000, port: undefined, takeover: 'false' },
       ...{ origins: 'https://a.test', leaseTokens: ['a token of a worker'] },
@@ -27,7 +27,7 @@ describe('the settings', () => {
     })
   })
 
-  it('have the types that code may write', () => {
+  it('the settings have the types that code may write', () => {
     // @ts-expect-error: not a duration
     const late: GivenSettings = { ttl: 'banana' }
     // @ts-expect-error: not a number
@@ -37,7 +37,7 @@ describe('the settings', () => {
     for (const given of [late, open, loud]) expect(() => settingsOf(given)).toThrow(/: expected .*, got "/)
   })
 
-  it('have a comment for editors, which is their help', () => {
+  it('the settings have a comment for editors, which is their help', () => {
     const source = readFileSync(new URL('./settings.ts', import.meta.url), 'utf8')
     const comments = source.matchAll(/^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2}(\w+): \w+\(/gm)
     const found = Array.from(comments, ([, comment = '', name = '']) => [
@@ -77,7 +77,7 @@ describe('the settings', () => {
       'a secret of sixteen,another of sixteen',
       ['a secret of sixteen', 'another of sixteen'],
     ],
-  ] as const)('take %s as %j', (name, value, expected) => {
+  ] as const)('the settings take %s as %j', (name, value, expected) => {
     expect(settingsOf({ [name]: value })[name as SettingName]).toEqual(expected)
   })
 
@@ -118,7 +118,7 @@ describe('the settings', () => {
       { ttl: '10s', heartbeat: '10s' },
       'heartbeat: expected at most 0.9 of the ttl of 10000 ms, got 10000 ms',
     ],
-  ])('refuse %# and say what was expected', (values, message) => {
+  ])('the settings refuse %# and say what was expected', (values, message) => {
     expect(() => settingsOf(values)).toThrow(message)
   })
 

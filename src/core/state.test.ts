@@ -17,7 +17,7 @@ const granted: fc.Arbitrary<Granted> = fc.record({
 })
 
 describe('the time that a lease has left', () => {
-  it('begins only with an answer that came in time', () => {
+  it('the time that a lease has left begins only with an answer that came in time', () => {
     checkProperty(
       fc.property(granted, (grant) => {
         const held = hold(grant)
@@ -31,7 +31,7 @@ describe('the time that a lease has left', () => {
     checkProperty(fc.property(granted, (grant) => hold(grant, null) === null))
   })
 
-  it('is moved by acknowledged requests only, each from its own send time, and never back', () => {
+  it('the time that a lease has left is moved by acknowledged requests only, each from its own send time, and never back', () => {
     checkProperty(
       fc.property(fc.array(granted), (grants) => {
         let held = hold(grantAt(0))
@@ -46,7 +46,7 @@ describe('the time that a lease has left', () => {
     )
   })
 
-  it('is over by the first answer after its deadline', () => {
+  it('the time that a lease has left is over by the first answer after its deadline', () => {
     checkProperty(
       fc.property(granted, granted, (first, second) => {
         const held = hold(first)
@@ -55,14 +55,14 @@ describe('the time that a lease has left', () => {
     )
   })
 
-  it('has a heartbeat no sooner than it was told, also where it has no end', () => {
+  it('the time that a lease has left has a heartbeat no sooner than it was told, also where it has no end', () => {
     const endless = { ...grantAt(0), heartbeat: Infinity, remaining: null }
     const held = hold(endless)
     const renewed = held && hold(endless, { ...held, beatAt: 100 })
     expect(renewed && nextDue(renewed)).toBe(Infinity)
   })
 
-  it('plans the next heartbeat from the answer, but leaves the time for a slow one', () => {
+  it('the time that a lease has left plans the next heartbeat from the answer, but leaves the time for a slow one', () => {
     const beatAfter = (took: number, heartbeat: number) =>
       hold({ ...grantAt(0), at: { mono: took, wall: took }, heartbeat })?.beatAt
     expect([0, 50, 100, 900].map((took) => beatAfter(took, 300))).toEqual([300, 350, 400, 400])

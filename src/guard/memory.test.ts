@@ -11,12 +11,12 @@ import { memoryGuard } from './index.ts'
 const fence = (token: number, id = `lease ${token}`): Fence => ({ resource: 'r', token, id })
 
 describe('a guard in memory', () => {
-  it('accepts the same lease again, and newer leases', () => {
+  it('a guard in memory accepts the same lease again, and newer leases', () => {
     const guard = memoryGuard()
     for (const token of [5, 5, 6, 1_794_719_438_119_000, 1_794_719_438_119_001]) guard.check(fence(token))
   })
 
-  it('refuses a lower token, even if it is lower by one', () => {
+  it('a guard in memory refuses a lower token, even if it is lower by one', () => {
     const guard = memoryGuard()
     guard.check(fence(1_794_719_438_119_001))
     const refused = () => guard.check(fence(1_794_719_438_119_000))
@@ -32,27 +32,27 @@ describe('a guard in memory', () => {
     )
   })
 
-  it('refuses the same token of another lease', () => {
+  it('a guard in memory refuses the same token of another lease', () => {
     const guard = memoryGuard()
     guard.check(fence(5, 'one'))
     expect(() => guard.check(fence(5, 'another'))).toThrow('another lease has the same token')
     guard.check(fence(5, 'one'))
   })
 
-  it('runs the work of write() after the check, and refuses async work', () => {
+  it('a guard in memory runs the work of write() after the check, and refuses async work', () => {
     const guard = memoryGuard()
     expect(guard.write(fence(5), () => 'result')).toBe('result')
     expect(() => guard.write(fence(4), () => expect.unreachable())).toThrow('token 4 of r is refused')
     expect(() => guard.write(fence(5), async () => {})).toThrow('work: expected a function that is not async')
   })
 
-  it('keeps resources apart', () => {
+  it('a guard in memory keeps resources apart', () => {
     const guard = memoryGuard()
     guard.check({ resource: '__proto__', token: 9, id: 'a' })
     guard.check({ resource: 'constructor', token: 1, id: 'b' })
   })
 
-  it('never accepts a token that is lower than an accepted one', () => {
+  it('a guard in memory never accepts a token that is lower than an accepted one', () => {
     const tokens = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 })
     checkProperty(
       fc.property(tokens, (checked) => {
@@ -81,13 +81,13 @@ describe('a guard in memory', () => {
     [fence(2 ** 53), 'lease.token: expected a whole number, got 9007199254740992'],
     [{ ...fence(1), id: '' }, 'lease.id: expected a non-empty string, got ""'],
     [{ ...fence(1), id: Symbol('a') }, 'lease.id: expected a non-empty string, got Symbol(a)'],
-  ])('rejects what is not a lease, and names the field: case %#', (lease, message) => {
+  ])('a guard in memory rejects what is not a lease, and names the field: case %#', (lease, message) => {
     expect(() => memoryGuard().check(lease as Fence)).toThrow(
       expect.objectContaining({ code: 'invalid-argument', message }),
     )
   })
 
-  it('refuses a holder that was paused, and accepts its successor', async () => {
+  it('a guard in memory refuses a holder that was paused, and accepts its successor', async () => {
     const clock = new FakeClock()
     const store = memoryStore({ clock })
     const guard = memoryGuard()

@@ -13,7 +13,7 @@ function hashedPart(key: string): string {
 }
 
 describe('the fence of a key in Redis', () => {
-  it('is in the slot of the key', () => {
+  it('the fence of a key in Redis is in the slot of the key', () => {
     const keys = fc.string({ unit: fc.constantFrom('{', '}', 'a', 'b', ':', '界'), minLength: 1 })
     let guarded = 0
     checkProperty(
@@ -36,7 +36,7 @@ describe('the fence of a key in Redis', () => {
     expect(guarded).toBeGreaterThan(500)
   })
 
-  it('has a readable name', () => {
+  it('the fence of a key in Redis has a readable name', () => {
     expect(redisGuard(client, 'document:42').fenceKey).toBe('{document:42}:fence')
     expect(redisGuard(client, 'document:{42}').fenceKey).toBe('document:{42}:fence')
   })
@@ -46,7 +46,7 @@ describe('the fence of a key in Redis', () => {
     ['a}', '"a}"'],
     [10n, '10n'],
     [null, 'null'],
-  ])('is refused for the key %s', (key, shown) => {
+  ])('the fence of a key in Redis is refused for the key %s', (key, shown) => {
     expect(() => redisGuard(client, key as string)).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
@@ -65,18 +65,21 @@ describe('a guarded value in Redis', () => {
     ['text', { px: 1.5 }, /^px: expected whole milliseconds from 1 .*, got 1.5$/],
     ['text', { px: 5n }, /^px: expected whole milliseconds from 1 .*, got 5n$/],
     ['text', { px: 'soon' }, /^px: expected whole milliseconds from 1 .*, got "soon"$/],
-  ])('is refused before the fence is raised: case %#', async (value, options, message) => {
-    let scripts = 0
-    const guard = redisGuard({ eval: async () => ++scripts }, 'document:42')
-    const lease = { resource: 'r', token: 1, id: 'a' }
-    await expect(guard.set(lease, value as string, options as object)).rejects.toMatchObject({
-      code: 'invalid-argument',
-      message: typeof message === 'string' ? message : expect.stringMatching(message),
-    })
-    expect(scripts).toBe(0)
-  })
+  ])(
+    'a guarded value in Redis is refused before the fence is raised: case %#',
+    async (value, options, message) => {
+      let scripts = 0
+      const guard = redisGuard({ eval: async () => ++scripts }, 'document:42')
+      const lease = { resource: 'r', token: 1, id: 'a' }
+      await expect(guard.set(lease, value as string, options as object)).rejects.toMatchObject({
+        code: 'invalid-argument',
+        message: typeof message === 'string' ? message : expect.stringMatching(message),
+      })
+      expect(scripts).toBe(0)
+    },
+  )
 
-  it('is kept for a duration in milliseconds or as text', async () => {
+  it('a guarded value in Redis is kept for a duration in milliseconds or as text', async () => {
     const kept: (string | undefined)[] = []
     const redis = {
       eval: async (_script: string, _keys: number, ...args: string[]) => void kept.push(args.at(-1)),
@@ -99,7 +102,7 @@ it('the former name check still announces a lease, and warns once', async () => 
 })
 
 describe('what is not a Redis client', () => {
-  it('is refused if it does not return the answer of the script', async () => {
+  it('what is not a Redis client is refused if it does not return the answer of the script', async () => {
     const guard = redisGuard({ eval: async () => 'QUEUED' }, 'k')
     await expect(guard.announce({ resource: 'r', token: 1, id: 'a' })).rejects.toMatchObject({
       code: 'invalid-argument',
@@ -112,7 +115,7 @@ describe('what is not a Redis client', () => {
     ['an empty object', {}, 'an object'],
     ['a URL', 'redis://:secret@localhost', 'a string'],
     ['a BigInt', 10n, '10n'],
-  ])('is refused: %s', (_, client, shown) => {
+  ])('what is not a Redis client is refused: %s', (_, client, shown) => {
     expect(() => redisGuard(client as never, 'k')).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',

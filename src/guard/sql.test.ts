@@ -12,7 +12,7 @@ import {
 const lease = { resource: 'r', token: 7, id: 'a' }
 
 describe('a guard in SQL', () => {
-  it('accepts only table names that need no quotes', () => {
+  it('a guard in SQL accepts only table names that need no quotes', () => {
     expect(guardTable()).toContain(' holdfast_guard\n')
     expect(guardTable({ table: 'app.Guard_2' })).toContain(' app.Guard_2\n')
     for (const table of ['', '1a', 'a b', 'a;b', 'a"b', 'a.b.c', "a'", null, true, 10n] as string[]) {
@@ -43,13 +43,13 @@ describe('a guard in Postgres', () => {
     ['null', null, 'null'],
     ['a URL', 'postgres://user:secret@host', 'a string'],
     ['a BigInt', 10n, '10n'],
-  ])('refuses %s as its client', (_, client, shown) => {
+  ])('a guard in Postgres refuses %s as its client', (_, client, shown) => {
     expect(() => postgresGuard(client as never)).toThrow(
       expect.objectContaining({ code: 'invalid-argument', message: `${expected}, got ${shown}` }),
     )
   })
 
-  it('refuses a client of another database by its answer', async () => {
+  it('a guard in Postgres refuses a client of another database by its answer', async () => {
     for (const foreign of [{ query: async () => [[], []] }, { unsafe: async () => 1 }])
       await expect(postgresGuard(foreign as never).check(lease)).rejects.toMatchObject({
         code: 'invalid-argument',
@@ -57,13 +57,13 @@ describe('a guard in Postgres', () => {
       })
   })
 
-  it('accepts the sql of a transaction, which cannot listen, and a client that can only query', async () => {
+  it('a guard in Postgres accepts the sql of a transaction, which cannot listen, and a client that can only query', async () => {
     const sql = Object.assign(() => {}, { unsafe: async () => [{ raised: 1 }] })
     await postgresGuard(sql).check(lease)
     await postgresGuard({ query: async () => ({ rows: [{ raised: 1 }] }) }).check(lease)
   })
 
-  it('refuses what is not a lease before it runs a statement', async () => {
+  it('a guard in Postgres refuses what is not a lease before it runs a statement', async () => {
     const guard = postgresGuard({ query: () => Promise.reject(new Error('ran')) })
     for (const none of [10n, { token: 1n }, Object.create(null)])
       await expect(guard.check(none as never)).rejects.toMatchObject({ code: 'invalid-argument' })
@@ -76,7 +76,7 @@ describe('a guard in SQLite', () => {
     ['null', null, 'null'],
     ['a path', './app.db', 'a string'],
     ['an empty object', {}, 'an object'],
-  ])('refuses %s as its database', (_, database, shown) => {
+  ])('a guard in SQLite refuses %s as its database', (_, database, shown) => {
     expect(() => sqliteGuard(database as never)).toThrow(
       expect.objectContaining({
         code: 'invalid-argument',
@@ -85,36 +85,39 @@ describe('a guard in SQLite', () => {
     )
   })
 
-  it('refuses a database whose statements have no get', () => {
+  it('a guard in SQLite refuses a database whose statements have no get', () => {
     const foreign = { exec: () => {}, prepare: () => ({ bind: () => {} }), isTransaction: true }
     expect(() => sqliteGuard(foreign as never).check(lease)).toThrow(
       expect.objectContaining({ code: 'invalid-argument' }),
     )
   })
 
-  it.each([true, false])('checks only within a transaction, if the database says so: %s', (says) => {
-    const database = new DatabaseSync(':memory:')
-    database.exec(guardTable())
-    const older = {
-      exec: (sql: string) => database.exec(sql),
-      prepare: (sql: string) => database.prepare(sql),
-    }
-    const guard = sqliteGuard(says ? database : older)
-    for (let round = 0; round < 2; round++)
-      expect(() => guard.check(lease)).toThrow(
-        expect.objectContaining({
-          code: 'invalid-argument',
-          message: expect.stringMatching(
-            /^database: expected a connection with an open transaction, .+guard\.write/,
-          ),
-        }),
-      )
-    database.exec('BEGIN')
-    guard.check(lease)
-    database.exec('COMMIT')
-  })
+  it.each([true, false])(
+    'a guard in SQLite checks only within a transaction, if the database says so: %s',
+    (says) => {
+      const database = new DatabaseSync(':memory:')
+      database.exec(guardTable())
+      const older = {
+        exec: (sql: string) => database.exec(sql),
+        prepare: (sql: string) => database.prepare(sql),
+      }
+      const guard = sqliteGuard(says ? database : older)
+      for (let round = 0; round < 2; round++)
+        expect(() => guard.check(lease)).toThrow(
+          expect.objectContaining({
+            code: 'invalid-argument',
+            message: expect.stringMatching(
+              /^database: expected a connection with an open transaction, .+guard\.write/,
+            ),
+          }),
+        )
+      database.exec('BEGIN')
+      guard.check(lease)
+      database.exec('COMMIT')
+    },
+  )
 
-  it('commits what the work of write() wrote, and rolls back if it throws or is async', () => {
+  it('a guard in SQLite commits what the work of write() wrote, and rolls back if it throws or is async', () => {
     const database = new DatabaseSync(':memory:')
     database.exec(`${guardTable()}; CREATE TABLE written (n int)`)
     const written = () =>
@@ -152,7 +155,7 @@ describe('a guard in SQLite', () => {
     expect(() => guard.check({ resource: 'r', token: 1, id: 'a' })).toThrow('a newer lease, with token 2')
   })
 
-  it('uses only plain placeholders: better-sqlite3 takes numbered ones for names', () => {
+  it('a guard in SQLite uses only plain placeholders: better-sqlite3 takes numbered ones for names', () => {
     const database = new DatabaseSync(':memory:')
     database.exec(guardTable())
     const likeBetterSqlite3: SqliteDatabase & { readonly inTransaction: boolean } = {
@@ -176,12 +179,12 @@ describe('a guard in SQLite', () => {
 })
 
 describe('a fenced update', () => {
-  it('has a condition for the placeholders of every client', () => {
+  it('a fenced update has a condition for the placeholders of every client', () => {
     expect(fenceAllows('$2', '$3')).toBe('(fence < $2 OR (fence = $2 AND fence_id = $3))')
     expect(() => fenceAllows(2 as never, '$3')).toThrow('token: expected a non-empty string, got 2')
   })
 
-  it('is refused if it changed no row', () => {
+  it('a fenced update is refused if it changed no row', () => {
     for (const changed of [1, 2n]) expectWritten(lease, changed)
     for (const changed of [0, 0n, null])
       expect(() => expectWritten(lease, changed)).toThrow(

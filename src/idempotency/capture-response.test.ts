@@ -22,7 +22,7 @@ function fakeResponse() {
 }
 
 describe('a captured response', () => {
-  it('holds everything back until it is released', () => {
+  it('a captured response holds everything back until it is released', () => {
     const { response, sent } = fakeResponse()
     const finished = vi.fn()
     const captured = captureResponse(response, 100, finished)
@@ -40,7 +40,7 @@ describe('a captured response', () => {
     expect([written, ended].map(({ mock }) => mock.calls.length)).toEqual([1, 1])
   })
 
-  it('is passed on in parts when it is larger than the limit', () => {
+  it('a captured response is passed on in parts when it is larger than the limit', () => {
     const { response, sent } = fakeResponse()
     const finished = vi.fn()
     const captured = captureResponse(response, 3, finished)
@@ -55,7 +55,7 @@ describe('a captured response', () => {
     expect(sent).toEqual(['write abcde', 'write f', 'end g'])
   })
 
-  it('is a stream when its headers are sent alone', () => {
+  it('a captured response is a stream when its headers are sent alone', () => {
     const { response, sent } = fakeResponse()
     const finished = vi.fn()
     const captured = captureResponse(response, 100, finished)
@@ -66,7 +66,7 @@ describe('a captured response', () => {
     expect(sent).toEqual(['headers', 'write a'])
   })
 
-  it('is a stream when its type is one of events', () => {
+  it('a captured response is a stream when its type is one of events', () => {
     const { response } = fakeResponse()
     const finished = vi.fn()
     captureResponse(response, 100, finished)
@@ -88,7 +88,7 @@ describe('a captured response', () => {
         ],
       ],
     ],
-  ])('takes status, message and headers from writeHead%j', ([status, ...rest]) => {
+  ])('a captured response takes status, message and headers from writeHead%j', ([status, ...rest]) => {
     const { response, sent, headers } = fakeResponse()
     captureResponse(response, 100, () => {})
     response.writeHead(status as number, ...(rest as unknown[]))

@@ -46,7 +46,7 @@ describe('the hooks of Fastify', () => {
     expect(third.codes).toEqual([])
   })
 
-  it('keep no timer for a request that was answered', async () => {
+  it('the hooks of Fastify keep no timer for a request that was answered', async () => {
     const { hooks, begin, setTimer } = open()
     const { request, reply, hangUp } = begin()
     await hooks.preHandler(request, reply)

@@ -37,7 +37,7 @@ describe('idempotentFetch', () => {
     return answer
   }
 
-  it('sends a key of its own with each request that is not idempotent by itself', async () => {
+  it('idempotentFetch sends a key of its own with each request that is not idempotent by itself', async () => {
     const { fetch, sent } = answering(200)
     const send = idempotentFetch({ fetch, clock })
     for (const method of ['POST', 'patch', 'GET', 'PUT', 'DELETE'])
@@ -49,7 +49,7 @@ describe('idempotentFetch', () => {
     expect(others).toEqual([null, null, null])
   })
 
-  it('keeps the key of the application', async () => {
+  it('idempotentFetch keeps the key of the application', async () => {
     const { fetch, sent } = answering(503, 200)
     const headers = { 'Idempotency-Key': '"mine"' }
     await settle(idempotentFetch({ fetch, clock })(url, { ...post, headers }))
@@ -68,13 +68,16 @@ describe('idempotentFetch', () => {
     },
   )
 
-  it.each([200, 201, 400, 401, 402, 404, 409, 422, 500])('returns %i at once', async (status) => {
-    const { fetch } = answering(status)
-    expect((await idempotentFetch({ fetch, clock })(url, post)).status).toBe(status)
-    expect(fetch).toHaveBeenCalledTimes(1)
-  })
+  it.each([200, 201, 400, 401, 402, 404, 409, 422, 500])(
+    'idempotentFetch returns %i at once',
+    async (status) => {
+      const { fetch } = answering(status)
+      expect((await idempotentFetch({ fetch, clock })(url, post)).status).toBe(status)
+      expect(fetch).toHaveBeenCalledTimes(1)
+    },
+  )
 
-  it('repeats after 409 with Retry-After, and not earlier than that says', async () => {
+  it('idempotentFetch repeats after 409 with Retry-After, and not earlier than that says', async () => {
     const busy = new Response(null, { status: 409, headers: { 'retry-after': '2' } })
     const { fetch } = answering(busy, 200)
     const answer = idempotentFetch({ fetch, clock })(url, post)
@@ -92,13 +95,13 @@ describe('idempotentFetch', () => {
     expect((await settle(answer)).status).toBe(200)
   })
 
-  it('returns an answer that asks for a longer pause than maxPause', async () => {
+  it('idempotentFetch returns an answer that asks for a longer pause than maxPause', async () => {
     const { fetch } = answering(new Response(null, { status: 429, headers: { 'retry-after': '31' } }))
     expect((await idempotentFetch({ fetch, clock })(url, post)).status).toBe(429)
     expect(fetch).toHaveBeenCalledTimes(1)
   })
 
-  it('gives up after its tries: with the last answer, or with the last error', async () => {
+  it('idempotentFetch gives up after its tries: with the last answer, or with the last error', async () => {
     const refusing = answering(503)
     expect((await settle(idempotentFetch({ fetch: refusing.fetch, clock })(url, post))).status).toBe(503)
     expect(refusing.fetch).toHaveBeenCalledTimes(5)
@@ -108,7 +111,7 @@ describe('idempotentFetch', () => {
     expect(broken.fetch).toHaveBeenCalledTimes(2)
   })
 
-  it('makes longer and longer pauses up to maxPause', async () => {
+  it('idempotentFetch makes longer and longer pauses up to maxPause', async () => {
     const pauses: number[] = []
     const measuring: Clock = {
       now: () => clock.now(),
@@ -124,7 +127,7 @@ describe('idempotentFetch', () => {
     expect(pauses).toEqual([200, 400, 800, 1000, 1000])
   })
 
-  it('does not repeat after an error that is not one of the connection', async () => {
+  it('idempotentFetch does not repeat after an error that is not one of the connection', async () => {
     const { fetch } = answering(new RangeError('no'))
     await expect(idempotentFetch({ fetch, clock })(url, post)).rejects.toThrow('no')
     expect(fetch).toHaveBeenCalledTimes(1)
@@ -146,7 +149,7 @@ describe('idempotentFetch', () => {
     expect(fetch).toHaveBeenCalledTimes(1)
   })
 
-  it('sends a body that is a stream once', async () => {
+  it('idempotentFetch sends a body that is a stream once', async () => {
     const body = () => new Blob(['x']).stream()
     const refusing = answering(503)
     const init = { method: 'POST', body: body(), duplex: 'half' } as RequestInit
@@ -154,7 +157,7 @@ describe('idempotentFetch', () => {
     expect(refusing.fetch).toHaveBeenCalledTimes(1)
   })
 
-  it('sends the same bytes of a form with each try', async () => {
+  it('idempotentFetch sends the same bytes of a form with each try', async () => {
     const form = new FormData()
     form.set('file', new Blob(['content'], { type: 'text/plain' }), 'a.txt')
     const { fetch, sent } = answering(503, 503, 200)
@@ -164,7 +167,7 @@ describe('idempotentFetch', () => {
     expect(sent[0]?.body).toContain('content')
   })
 
-  it('repeats a Request with its body', async () => {
+  it('idempotentFetch repeats a Request with its body', async () => {
     const { fetch, sent } = answering(503, 200)
     const headers = { 'content-type': 'text/x' }
     await settle(idempotentFetch({ fetch, clock })(new Request(url, { ...post, headers })))
@@ -172,12 +175,12 @@ describe('idempotentFetch', () => {
     expect(sent[0]).toMatchObject({ body: '{"amount":5}', type: 'text/x' })
   })
 
-  it('uses the global fetch if no other is given', async () => {
+  it('idempotentFetch uses the global fetch if no other is given', async () => {
     vi.stubGlobal('fetch', answering(204).fetch)
     expect((await idempotentFetch()(url, post)).status).toBe(204)
   })
 
-  it('refuses wrong options by name', () => {
+  it('idempotentFetch refuses wrong options by name', () => {
     for (const [options, name] of [
       [{ tries: 0 }, 'tries'],
       [{ maxPause: 'long' }, 'maxPause'],

@@ -32,7 +32,7 @@ describe('idempotent', () => {
     ((await response.json()) as { code: string }).code,
   ]
 
-  it('refuses a request without a key with 400, unless none is required', async () => {
+  it('idempotent refuses a request without a key with 400, unless none is required', async () => {
     const handler = vi.fn(() => new Response('done'))
     const without = post({}, { key: null })
     expect(await codeOf(await protect(handler)(without))).toEqual([400, 'idempotency_key_missing'])
@@ -42,13 +42,13 @@ describe('idempotent', () => {
     expect(handler).toHaveBeenCalledTimes(2)
   })
 
-  it('refuses a malformed key with 400, also if none is required', async () => {
+  it('idempotent refuses a malformed key with 400, also if none is required', async () => {
     const handler = protect(() => new Response('never'), { required: false })
     for (const key of ['', '"a', '"a", "b"', 'a b', `"${'k'.repeat(256)}"`, '""', '"ü"'])
       expect(await codeOf(await handler(post({}, { key })))).toEqual([400, 'idempotency_key_malformed'])
   })
 
-  it('takes a key without quotes, which is the same key, unless the format is strict', async () => {
+  it('idempotent takes a key without quotes, which is the same key, unless the format is strict', async () => {
     const handler = protect(() => new Response('done'))
     await handler(post({}, { key: 'k-1' }))
     expect((await handler(post({}, { key: '"k-1"' }))).headers.get('idempotent-replayed')).toBe('true')
@@ -56,7 +56,7 @@ describe('idempotent', () => {
     expect((await strict(post({}, { key: 'k-1' }))).status).toBe(400)
   })
 
-  it('lets other methods pass, with or without a key', async () => {
+  it('idempotent lets other methods pass, with or without a key', async () => {
     const handler = vi.fn(() => new Response('done'))
     for (const method of ['GET', 'PUT', 'DELETE'])
       for (const key of ['"k-1"', null]) await protect(handler)(post({}, { method, key }))
@@ -69,12 +69,15 @@ describe('idempotent', () => {
     expect(handler).toHaveBeenCalledTimes(8)
   })
 
-  it.each([null, undefined, ''])('refuses a request of an unknown sender (%s) with 401', async (sender) => {
-    const handler = protect(() => new Response('never'), { principal: () => sender })
-    expect(await codeOf(await handler(post()))).toEqual([401, 'idempotency_principal_missing'])
-  })
+  it.each([null, undefined, ''])(
+    'idempotent refuses a request of an unknown sender (%s) with 401',
+    async (sender) => {
+      const handler = protect(() => new Response('never'), { principal: () => sender })
+      expect(await codeOf(await handler(post()))).toEqual([401, 'idempotency_principal_missing'])
+    },
+  )
 
-  it('rejects when principal or scope return something else than a text', async () => {
+  it('idempotent rejects when principal or scope return something else than a text', async () => {
     const none = protect(() => new Response('never'), { principal: (() => 42) as never })
     await expect(none(post())).rejects.toMatchObject({ code: 'invalid-argument' })
     const nowhere = protect(() => new Response('never'), { scope: () => '' })
@@ -87,7 +90,7 @@ describe('idempotent', () => {
     expect((await handler(post({}, { user: 'noor' }))).headers.get('idempotent-replayed')).toBe('true')
   })
 
-  it('keeps an answer for keep, and then runs the handler again', async () => {
+  it('idempotent keeps an answer for keep, and then runs the handler again', async () => {
     let runs = 0
     const handler = protect(() => new Response(`run ${++runs}`), { keep: '1h' })
     await handler(post())
@@ -97,7 +100,7 @@ describe('idempotent', () => {
     expect(await (await handler(post())).text()).toBe('run 2')
   })
 
-  it('keeps an answer for a day if nothing else is said', async () => {
+  it('idempotent keeps an answer for a day if nothing else is said', async () => {
     let runs = 0
     const handler = protect(() => new Response(`run ${++runs}`))
     await handler(post())
@@ -107,7 +110,7 @@ describe('idempotent', () => {
     expect(await (await handler(post())).text()).toBe('run 2')
   })
 
-  it('frees the key of a process that died when its TTL is over', async () => {
+  it('idempotent frees the key of a process that died when its TTL is over', async () => {
     const dead = handlerThatWaits()
     // The heartbeats of a dead process do not reach the store.
     const mute: JobStore = { ...jobs, refresh: () => new Promise(() => {}) }
@@ -120,7 +123,7 @@ describe('idempotent', () => {
     dead.finish()
   })
 
-  it('holds the key of a handler that runs longer than the TTL', async () => {
+  it('idempotent holds the key of a handler that runs longer than the TTL', async () => {
     const slow = handlerThatWaits()
     const handler = protect(slow.handler)
     const first = handler(post())
@@ -131,7 +134,7 @@ describe('idempotent', () => {
     expect((await first).status).toBe(200)
   })
 
-  it('refuses a body above the limit with 413, by its length and by its bytes', async () => {
+  it('idempotent refuses a body above the limit with 413, by its length and by its bytes', async () => {
     const handler = vi.fn(() => new Response('done'))
     const limited = protect(handler, { maxRequest: 10 })
     expect((await limited(post('0123456789'))).status).toBe(200)
@@ -142,7 +145,7 @@ describe('idempotent', () => {
     expect(handler).toHaveBeenCalledTimes(1)
   })
 
-  it('refuses a body that was read before with 415', async () => {
+  it('idempotent refuses a body that was read before with 415', async () => {
     const request = post()
     await request.text()
     expect(await codeOf(await protect(() => new Response('never'))(request))).toEqual([
@@ -160,7 +163,7 @@ describe('idempotent', () => {
     expect((await handler(post({ amount: 2, sentAt: 2 }))).status).toBe(422)
   })
 
-  it('gives the handler the request itself and all further arguments', async () => {
+  it('idempotent gives the handler the request itself and all further arguments', async () => {
     const request = post({ amount: 3 })
     const route = idempotent(
       async (given: Request, context: { readonly id: string }) =>
@@ -193,7 +196,7 @@ describe('idempotent', () => {
     expect(onError).toHaveBeenCalledExactlyOnceWith(away, 'k-1')
   })
 
-  it('lets requests pass while the store is away, if it is told to', async () => {
+  it('idempotent lets requests pass while the store is away, if it is told to', async () => {
     jobs.acquire = () => Promise.reject(new LeaseError('store-failed', 'no rights'))
     const handler = vi.fn(() => new Response('done'))
     const passing = protect(handler, { onUnavailable: 'pass' })
@@ -221,7 +224,7 @@ describe('idempotent', () => {
     expect(await (await handler(post())).text()).toBe('done')
   })
 
-  it('refuses later requests by name if the store could not store the answer', async () => {
+  it('idempotent refuses later requests by name if the store could not store the answer', async () => {
     const finish = jobs.finish
     jobs.finish = (id, holder, outcome, keepMs) =>
       'result' in outcome
@@ -234,7 +237,7 @@ describe('idempotent', () => {
     expect(await codeOf(await handler(post()))).toEqual([409, 'idempotency_answer_not_kept'])
   })
 
-  it('refuses a stored record without an answer by name', async () => {
+  it('idempotent refuses a stored record without an answer by name', async () => {
     const handler = protect(() => new Response('done'))
     await handler(post())
     const acquire = jobs.acquire
@@ -245,7 +248,7 @@ describe('idempotent', () => {
     expect(await codeOf(await handler(post()))).toEqual([409, 'idempotency_answer_not_kept'])
   })
 
-  it('takes a once of the application, which the application closes', async () => {
+  it('idempotent takes a once of the application, which the application closes', async () => {
     const once = createOnce(jobs, { clock })
     const handler = idempotent(() => new Response('done'), { once, principal: userOf })
     expect((await handler(post())).status).toBe(200)
@@ -253,18 +256,18 @@ describe('idempotent', () => {
     expect((await handler(post())).status).toBe(503)
   })
 
-  it('does not store keys and principals in the open', async () => {
+  it('idempotent does not store keys and principals in the open', async () => {
     const acquire = vi.spyOn(jobs, 'acquire')
     await protect(() => new Response('done'), { prefix: 'http:' })(post())
     expect(acquire.mock.calls[0]?.[0]).toMatch(/^http:[0-9a-f]{64}$/)
   })
 
-  it('rejects when the handler returns something else than a response', async () => {
+  it('idempotent rejects when the handler returns something else than a response', async () => {
     const handler = protect((() => 'text') as never)
     await expect(handler(post())).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 
-  it('refuses wrong options by name', () => {
+  it('idempotent refuses wrong options by name', () => {
     const handler = () => new Response()
     const wrong: [Record<string, unknown>, string][] = [
       [

@@ -31,7 +31,7 @@ const turns = async () => {
 }
 
 describe('a lock manager on a store', () => {
-  it('sends an exclusive request when those of its name before it have a place', async () => {
+  it('a lock manager on a store sends an exclusive request when those of its name before it have a place', async () => {
     const { store, waiting } = heldBack()
     const locks = createLockManager(store)
     const granted: number[] = []
@@ -51,7 +51,7 @@ describe('a lock manager on a store', () => {
     expect(granted).toEqual([1, 2, 3])
   })
 
-  it('releases a lock when the requests that were made before have their places', async () => {
+  it('a lock manager on a store releases a lock when the requests that were made before have their places', async () => {
     const { store, waiting } = heldBack()
     const released: string[] = []
     const noting = {
@@ -104,7 +104,7 @@ describe('a lock manager on a store', () => {
     expect(called).toEqual(['free', 'blocked'])
   })
 
-  it('releases a lock after a second though the store does not answer to a request before', async () => {
+  it('a lock manager on a store releases a lock after a second though the store does not answer to a request before', async () => {
     const clock = new FakeClock()
     const memory = memoryStore({ clock })
     let asked = 0
@@ -130,7 +130,7 @@ describe('a lock manager on a store', () => {
     await closed
   })
 
-  it('sends shared requests together, and calls their callbacks in order although the answers are not', async () => {
+  it('a lock manager on a store sends shared requests together, and calls their callbacks in order although the answers are not', async () => {
     const { store, waiting } = heldBack()
     const locks = createLockManager(store)
     const granted: string[] = []
@@ -173,7 +173,7 @@ describe('a lock manager on a store', () => {
     await requests[1]
   })
 
-  it('obeys a signal between the grant and the turn of the callback, and frees the lock', async () => {
+  it('a lock manager on a store obeys a signal between the grant and the turn of the callback, and frees the lock', async () => {
     const { store, waiting } = heldBack()
     const locks = createLockManager(store)
     const controller = new AbortController()
@@ -190,7 +190,7 @@ describe('a lock manager on a store', () => {
     expect((await locks.query()).held).toEqual([])
   })
 
-  it('shows a request whose turn has come as held', async () => {
+  it('a lock manager on a store shows a request whose turn has come as held', async () => {
     const { store, waiting } = heldBack()
     const locks = createLockManager(store)
     const release = Promise.withResolvers<void>()
@@ -213,7 +213,7 @@ describe('a lock manager on a store', () => {
     await second
   })
 
-  it('shows a request that is granted while it looks', async () => {
+  it('a lock manager on a store shows a request that is granted while it looks', async () => {
     const { store, waiting } = heldBack()
     const release = Promise.withResolvers<void>()
     const locks = createLockManager({
@@ -232,7 +232,7 @@ describe('a lock manager on a store', () => {
     await request
   })
 
-  it('keeps the order of a name when a request fails and is sent again, and delays no other name', async () => {
+  it('a lock manager on a store keeps the order of a name when a request fails and is sent again, and delays no other name', async () => {
     let failures = 1
     const store = storeWith((inner) => ({
       acquire: async (ask, call) => {
@@ -246,7 +246,7 @@ describe('a lock manager on a store', () => {
     expect(granted).toEqual(['b1', 'a1', 'a2'])
   })
 
-  it('rejects the request as a steal does when the lease is lost, and its callback continues', async () => {
+  it('a lock manager on a store rejects the request as a steal does when the lease is lost, and its callback continues', async () => {
     const clock = new FakeClock()
     const store = memoryStore({ clock })
     const locks = createLockManager(
@@ -271,7 +271,7 @@ describe('a lock manager on a store', () => {
     await expect.poll(() => isDone).toBe(true)
   })
 
-  it('rejects if only the release shows that another has the lock', async () => {
+  it('a lock manager on a store rejects if only the release shows that another has the lock', async () => {
     const store = memoryStore()
     const deaf = { ...store, acquire: (ask: Ask) => store.acquire({ ...ask, lost: () => {} }) }
     const request = createLockManager(deaf).request('a', async () => {
@@ -281,7 +281,7 @@ describe('a lock manager on a store', () => {
     await expect(request).rejects.toMatchObject({ name: 'AbortError' })
   })
 
-  it('does not call a callback whose lease was lost before', async () => {
+  it('a lock manager on a store does not call a callback whose lease was lost before', async () => {
     const { store, waiting } = heldBack()
     const locks = createLockManager(store)
     let isCalled = false
@@ -303,7 +303,7 @@ describe('a lock manager on a store', () => {
     expect(isCalled).toBe(false)
   })
 
-  it('tells stolen requests at once, also if the store cannot push', async () => {
+  it('a lock manager on a store tells stolen requests at once, also if the store cannot push', async () => {
     const quiet = storeWith((inner) => ({
       supports: { ...inner.supports, push: false },
       acquire: (ask, call) => inner.acquire({ ...ask, lost: () => {} }, call),
@@ -318,7 +318,7 @@ describe('a lock manager on a store', () => {
     expect(order).toEqual(['stolen', 'thief ends'])
   })
 
-  it('shows an aborted request no longer', async () => {
+  it('a lock manager on a store shows an aborted request no longer', async () => {
     const locks = createLockManager(memoryStore())
     const controller = new AbortController()
     const holder = locks.request('a', () => never)
@@ -330,7 +330,7 @@ describe('a lock manager on a store', () => {
     holder.catch(() => {})
   })
 
-  it('renews its leases', async () => {
+  it('a lock manager on a store renews its leases', async () => {
     const clock = new FakeClock()
     const locks = createLockManager(memoryStore({ clock }), { clock, ttl: 3000 })
     const work = Promise.withResolvers<string>()
@@ -342,7 +342,7 @@ describe('a lock manager on a store', () => {
     expect(await request).toBe('kept')
   })
 
-  it('shows the requests of other managers, with mode and client id', async () => {
+  it('a lock manager on a store shows the requests of other managers, with mode and client id', async () => {
     const store = memoryStore()
     const [one, two] = ['one', 'two'].map((owner) => createLockManager(store, { owner }))
     const long = 'x'.repeat(600)
@@ -424,7 +424,7 @@ describe('a lock manager on a store', () => {
     })
   })
 
-  it('refuses shared locks and steals if the store cannot do them', async () => {
+  it('a lock manager on a store refuses shared locks and steals if the store cannot do them', async () => {
     const plain = storeWith(({ supports }) => ({ supports: { ...supports, share: false } }))
     const locks = createLockManager(plain)
     for (const options of [{ mode: 'shared' }, { steal: true }] as const)
@@ -435,14 +435,14 @@ describe('a lock manager on a store', () => {
     expect(await locks.request('a', () => 'exclusive')).toBe('exclusive')
   })
 
-  it('accepts a promise of a store', async () => {
+  it('a lock manager on a store accepts a promise of a store', async () => {
     const locks = createLockManager(Promise.resolve(memoryStore()))
     const granted: number[] = []
     await Promise.all([1, 2].map((n) => locks.request('a', () => granted.push(n))))
     expect(granted).toEqual([1, 2])
   })
 
-  it('refuses a time limit, and a value that is not a store', () => {
+  it('a lock manager on a store refuses a time limit, and a value that is not a store', () => {
     const wait = { wait: '5s' } as object
     expect(() => createLockManager(memoryStore(), wait)).toThrow('wait: expected no limit')
     expect(() => createLockManager({} as never)).toThrow('store: expected a LeaseStore')
@@ -452,7 +452,7 @@ describe('a lock manager on a store', () => {
 })
 
 describe('the types', () => {
-  it('are those of the DOM', () => {
+  it('the types are those of the DOM', () => {
     expectTypeOf(createLockManager(memoryStore())).toExtend<LockManager>()
     expectTypeOf<LockManager>().toExtend<own.LockManager>()
     expectTypeOf<own.LockManagerSnapshot>().toExtend<LockManagerSnapshot>()

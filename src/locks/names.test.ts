@@ -17,7 +17,7 @@ const name = fc.oneof(
 )
 
 describe('the resource of a lock', () => {
-  it('is a valid name in its final form, and its lease tells the name of the lock', async () => {
+  it('the resource of a lock is a valid name in its final form, and its lease tells the name of the lock', async () => {
     await checkProperty(
       fc.asyncProperty(name, async (given) => {
         const { resource, metadata = null } = await resourceOf(given)
@@ -28,16 +28,16 @@ describe('the resource of a lock', () => {
     )
   })
 
-  it('shows an ordinary name as it is', async () => {
+  it('the resource of a lock shows an ordinary name as it is', async () => {
     expect(await resourceOf('rechnung/ü:42 😀')).toEqual({ resource: 'weblock:rechnung/ü:42 😀' })
   })
 
-  it('is different for names that differ only in their normal form', async () => {
+  it('the resource of a lock is different for names that differ only in their normal form', async () => {
     const [composed, decomposed] = [await resourceOf('\u00e9'), await resourceOf('e\u0301')]
     expect(decomposed).not.toEqual(composed)
   })
 
-  it('of a name of 100 000 characters is short, and does not tell the name', async () => {
+  it('the resource of a lock of a name of 100 000 characters is short, and does not tell the name', async () => {
     const long = 'x'.repeat(100_000)
     const { resource, metadata } = await resourceOf(long)
     expect(checkResource(resource)).toBe(resource)

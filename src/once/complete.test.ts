@@ -39,7 +39,7 @@ const fail = () => {
 }
 
 describe('work that completes its job in its own transaction', () => {
-  it('is finished when the transaction is committed, without a second write and without a release', async () => {
+  it('work that completes its job in its own transaction is finished when the transaction is committed, without a second write and without a release', async () => {
     const [finish, release] = [vi.spyOn(jobs, 'finish'), vi.spyOn(jobs, 'release')]
     expect(await once.run('job', paying())).toEqual({ ran: true, result: 42 })
     expect(await jobs.read('job')).toMatchObject({ status: 'READY', result: 42, attempts: 1 })
@@ -49,7 +49,7 @@ describe('work that completes its job in its own transaction', () => {
     expect(await once.run('job', paying())).toMatchObject({ ran: false, reason: 'already_finished' })
   })
 
-  it('gives the completed result to every caller of once.result, whatever it returns', async () => {
+  it('work that completes its job in its own transaction gives the completed result to every caller of once.result, whatever it returns', async () => {
     const work: JobWork<unknown> = async (job) => {
       await paying()(job)
       return 'something else'
@@ -59,7 +59,7 @@ describe('work that completes its job in its own transaction', () => {
     expect(effects).toEqual(['paid'])
   })
 
-  it('leaves the job for another run if the transaction is rolled back', async () => {
+  it('work that completes its job in its own transaction leaves the job for another run if the transaction is rolled back', async () => {
     await expect(once.run('job', paying(fail))).rejects.toThrow('broken')
     expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', error: null })
     expect(effects).toEqual([])
@@ -75,7 +75,7 @@ describe('work that completes its job in its own transaction', () => {
     expect(await jobs.acquire('job', 'next', 1000)).toMatchObject({ granted: true })
   })
 
-  it('may repeat a transaction that was rolled back', async () => {
+  it('work that completes its job in its own transaction may repeat a transaction that was rolled back', async () => {
     const work: JobWork<number> = async (job) => {
       await Promise.resolve(paying(fail)(job)).catch(() => {})
       return paying()(job)
@@ -84,7 +84,7 @@ describe('work that completes its job in its own transaction', () => {
     expect(effects).toEqual(['job'])
   })
 
-  it('cannot repeat its effect after a COMMIT whose answer was lost, and is finished all the same', async () => {
+  it('work that completes its job in its own transaction cannot repeat its effect after a COMMIT whose answer was lost, and is finished all the same', async () => {
     const work: JobWork<number> = async (job) => {
       await Promise.resolve(paying(undefined, fail)(job)).catch(() => {})
       return paying()(job)
@@ -97,12 +97,12 @@ describe('work that completes its job in its own transaction', () => {
     )
   })
 
-  it('is finished if the answer to COMMIT was lost, which its record tells', async () => {
+  it('work that completes its job in its own transaction is finished if the answer to COMMIT was lost, which its record tells', async () => {
     expect(await once.run('job', paying(undefined, fail))).toEqual({ ran: true, result: 42 })
     expect(await jobs.read('job')).toMatchObject({ status: 'READY', result: 42 })
   })
 
-  it('asks again if the store does not answer whether the transaction was committed', async () => {
+  it('work that completes its job in its own transaction asks again if the store does not answer whether the transaction was committed', async () => {
     const completed = vi.spyOn(jobs, 'completed')
     completed.mockRejectedValueOnce(new LeaseError('store-unavailable', 'later'))
     const run = once.run('job', paying())
@@ -120,36 +120,39 @@ describe('work that completes its job in its own transaction', () => {
     await rejected
   })
 
-  it.each(['before', 'after'])('has no effect if the lock was lost %s complete', async (when) => {
-    const steal = async () => {
-      await clock.advance(10_000)
-      await jobs.acquire('job', 'next', 60_000)
-    }
-    const run = once.run(
-      'job',
-      async (job) => {
-        if (when === 'before') await steal()
-        return paying(when === 'after' ? steal : undefined)(job)
-      },
-      { ttl: 5000, heartbeat: false },
-    )
-    await expect(run).rejects.toMatchObject({ code: 'lease-lost' })
-    expect(effects).toEqual([])
-    expect(await jobs.read('job')).toMatchObject({ finished: false, attempts: 2 })
-  })
+  it.each(['before', 'after'])(
+    'work that completes its job in its own transaction has no effect if the lock was lost %s complete',
+    async (when) => {
+      const steal = async () => {
+        await clock.advance(10_000)
+        await jobs.acquire('job', 'next', 60_000)
+      }
+      const run = once.run(
+        'job',
+        async (job) => {
+          if (when === 'before') await steal()
+          return paying(when === 'after' ? steal : undefined)(job)
+        },
+        { ttl: 5000, heartbeat: false },
+      )
+      await expect(run).rejects.toMatchObject({ code: 'lease-lost' })
+      expect(effects).toEqual([])
+      expect(await jobs.read('job')).toMatchObject({ finished: false, attempts: 2 })
+    },
+  )
 
-  it('is a failure of the job if complete is refused for another reason, as outside of a transaction', async () => {
+  it('work that completes its job in its own transaction is a failure of the job if complete is refused for another reason, as outside of a transaction', async () => {
     const invalid = { code: 'invalid-argument', message: expect.stringContaining('open transaction') }
     await expect(once.run('job', ({ complete }) => complete({}, 1))).rejects.toMatchObject(invalid)
     expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('must give a result that JSON can carry', async () => {
+  it('work that completes its job in its own transaction must give a result that JSON can carry', async () => {
     const work: JobWork<unknown> = ({ complete }) => jobs.transaction((tx) => complete(tx, () => {}))
     await expect(once.run('job', work)).rejects.toThrow('expected a result that JSON can carry')
   })
 
-  it('sees complete throw at once on a store that answers at once, so that a synchronous transaction fails', async () => {
+  it('work that completes its job in its own transaction sees complete throw at once on a store that answers at once, so that a synchronous transaction fails', async () => {
     vi.spyOn(jobs, 'complete').mockReturnValueOnce(false)
     const run = once.run('job', ({ complete }) => {
       expect(() => complete({}, 1)).toThrow('was lost')

@@ -32,7 +32,7 @@ describeJobStore('memory', {
 })
 
 describe('jobs in memory', () => {
-  it('tell watchers of every change, until they stop', async () => {
+  it('jobs in memory tell watchers of every change, until they stop', async () => {
     const jobs = memoryJobs()
     await jobs.add('job')
     const on = vi.fn()
@@ -47,7 +47,7 @@ describe('jobs in memory', () => {
     expect(on).toHaveBeenCalledTimes(2)
   })
 
-  it('are changed even if a watcher throws', async () => {
+  it('jobs in memory are changed even if a watcher throws', async () => {
     const jobs = memoryJobs()
     await jobs.add('job')
     const on = vi.fn()
@@ -59,7 +59,7 @@ describe('jobs in memory', () => {
     expect(on).toHaveBeenCalledTimes(1)
   })
 
-  it('keep tokens rising when the clock steps back', async () => {
+  it('jobs in memory keep tokens rising when the clock steps back', async () => {
     const clock = new FakeClock()
     const jobs = memoryJobs({ clock })
     await jobs.add('job')
@@ -86,7 +86,7 @@ describe('jobs in memory', () => {
     [{ statuses: { ready: 1n } }, 'statuses.ready: expected a non-empty string, got 1n'],
     [{ statuses: { alsoFinal: 'GONE' } }, 'statuses.alsoFinal: expected an array, got "GONE"'],
     [{ statuses: { alsoFinal: [''] } }, 'statuses.alsoFinal: expected a non-empty string, got ""'],
-  ])('refuse invalid options: case %#', (options, message) => {
+  ])('jobs in memory refuse invalid options: case %#', (options, message) => {
     expect(() => memoryJobs(options as never)).toThrow(
       expect.objectContaining({ code: 'invalid-argument', message: expect.stringContaining(message) }),
     )

@@ -40,7 +40,7 @@ const down = async () => {
 const retryable = (message: string) => Object.assign(new Error(message), { retryable: true })
 
 describe('a run', () => {
-  it('runs the work, keeps its result and ends the lock', async () => {
+  it('a run runs the work, keeps its result and ends the lock', async () => {
     const work = vi.fn(async ({ id, attempt }: RunningJob) => ({ id, attempt }))
     expect(await once.run('job', work)).toEqual({ ran: true, result: { id: 'job', attempt: 1 } })
     expect(await once.read('job')).toMatchObject({ status: 'READY', result: { id: 'job', attempt: 1 } })
@@ -48,7 +48,7 @@ describe('a run', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is skipped when the job is finished, and when another runs it', async () => {
+  it('a run is skipped when the job is finished, and when another runs it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const running = once.run('job', () => promise)
     await clock.advance(0)
@@ -68,14 +68,14 @@ describe('a run', () => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  it('runs the work once if there are fifty runs at the same time', async () => {
+  it('a run runs the work once if there are fifty runs at the same time', async () => {
     const work = vi.fn(async () => 'done')
     const runs = await Promise.all(Array.from({ length: 50 }, () => once.run('job', work)))
     expect(work).toHaveBeenCalledTimes(1)
     expect(runs.filter(({ ran }) => ran)).toHaveLength(1)
   })
 
-  it('beats every 90 s on a TTL of 300 s', async () => {
+  it('a run beats every 90 s on a TTL of 300 s', async () => {
     const refresh = vi.spyOn(jobs, 'refresh')
     const { promise, resolve } = Promise.withResolvers<void>()
     const running = once.run('job', () => promise)
@@ -86,7 +86,7 @@ describe('a run', () => {
     await running
   })
 
-  it('has a token that rises with every attempt', async () => {
+  it('a run has a token that rises with every attempt', async () => {
     const tokens: number[] = []
     for (let attempt = 1; attempt <= 3; attempt++)
       await once
@@ -100,7 +100,7 @@ describe('a run', () => {
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
   })
 
-  it('writes FAILED if the work throws, and rejects with the same error', async () => {
+  it('a run writes FAILED if the work throws, and rejects with the same error', async () => {
     const error = new TypeError('no such thing')
     await expect(once.run('job', () => Promise.reject(error))).rejects.toBe(error)
     expect(await once.read('job')).toMatchObject({ status: 'FAILED', error: 'TypeError: no such thing' })
@@ -111,13 +111,13 @@ describe('a run', () => {
     })
   })
 
-  it('leaves the job to the next run at once if the work throws a retryable error', async () => {
+  it('a run leaves the job to the next run at once if the work throws a retryable error', async () => {
     await expect(once.run('job', () => Promise.reject(retryable('busy')))).rejects.toThrow('busy')
     expect(await once.read('job')).toMatchObject({ status: 'PENDING', error: null })
     expect(await another.run('job', ({ attempt }) => attempt)).toEqual({ ran: true, result: 2 })
   })
 
-  it('fails if JSON cannot carry the result', async () => {
+  it('a run fails if JSON cannot carry the result', async () => {
     await expect(once.run('job', () => 1n)).rejects.toThrow(TypeError)
     expect(await once.read('job')).toMatchObject({ status: 'FAILED' })
     await jobs.add('function')
@@ -128,7 +128,7 @@ describe('a run', () => {
     await expect(once.run('nobody', vi.fn())).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  it('makes the job FAILED after too many attempts', async () => {
+  it('a run makes the job FAILED after too many attempts', async () => {
     const work = vi.fn(() => Promise.reject(retryable('busy')))
     const runs = [1, 2, 3, 4].map(() => () => once.run('job', work, { maxAttempts: 2 }))
     await expect(runs[0]?.()).rejects.toThrow('busy')
@@ -147,7 +147,7 @@ describe('a run', () => {
     expect(await once.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('accepts durations as text', async () => {
+  it('a run accepts durations as text', async () => {
     const refresh = vi.spyOn(jobs, 'refresh')
     const { promise, resolve } = Promise.withResolvers<void>()
     const running = once.run('job', () => promise, { ttl: '1m', heartbeat: '20s' })
@@ -210,7 +210,7 @@ describe('invalid arguments', () => {
     ['a promise', Promise.resolve(), 'memoryJobs()', 'a Promise'],
     ['a function', () => {}, 'memoryJobs()', 'a function'],
     ['an object without prototype', Object.create(null), 'memoryJobs()', 'an object'],
-  ])('of createOnce throw: %s instead of a job store', (_, jobs, factory, shown) => {
+  ])('invalid arguments of createOnce throw: %s instead of a job store', (_, jobs, factory, shown) => {
     const methods = 'add, acquire, refresh, finish, release, read'
     const message = `jobs: expected a JobStore such as ${factory} (with ${methods}), got ${shown}`
     expect(() => createOnce(jobs as never)).toThrow(expect.objectContaining(invalid(message)))
@@ -221,13 +221,13 @@ describe('invalid arguments', () => {
     [{ worker: '' }, 'worker: expected a non-empty string'],
     [{ onEvent: 5 }, 'onEvent: expected a function, got 5'],
     [{ onWarning: 5n }, 'onWarning: expected a function, got 5n'],
-  ])('of createOnce throw: options %#', (options, message) => {
+  ])('invalid arguments of createOnce throw: options %#', (options, message) => {
     expect(() => createOnce(jobs, options as never)).toThrow(expect.objectContaining(invalid(message)))
   })
 })
 
 describe('a lost lock', () => {
-  it('aborts the work, and the late result is not written', async () => {
+  it('a lost lock aborts the work, and the late result is not written', async () => {
     let signal: AbortSignal | undefined
     const running = once.run('job', async (job) => {
       signal = job.signal
@@ -247,7 +247,7 @@ describe('a lost lock', () => {
     expect(await once.read('job')).toMatchObject({ status: 'READY', result: 'in time' })
   })
 
-  it('keeps a late result out even if the worker has not noticed the loss', async () => {
+  it('a lost lock keeps a late result out even if the worker has not noticed the loss', async () => {
     const finish = vi.spyOn(jobs, 'finish')
     const running = once.run('job', async ({ id }) => {
       // Another worker took the job over, as if this process had been stopped: no timer has fired here.
@@ -283,7 +283,7 @@ describe('a lost lock', () => {
 })
 
 describe('a failing store', () => {
-  it('rejects the run with a retryable error if it fails at the start', async () => {
+  it('a failing store rejects the run with a retryable error if it fails at the start', async () => {
     vi.spyOn(jobs, 'acquire').mockImplementationOnce(down)
     const work = vi.fn()
     await expect(once.run('job', work)).rejects.toMatchObject({ code: 'store-unavailable', retryable: true })
@@ -291,7 +291,7 @@ describe('a failing store', () => {
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
 
-  it('gets the outcome again as long as the lock is held', async () => {
+  it('a failing store gets the outcome again as long as the lock is held', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementation(down)
     const running = once.run('job', () => 'worth keeping')
@@ -301,7 +301,7 @@ describe('a failing store', () => {
     expect(await running).toEqual({ ran: true, result: 'worth keeping' })
   })
 
-  it('causes lease-lost if it fails until the lock has ended', async () => {
+  it('a failing store causes lease-lost if it fails until the lock has ended', async () => {
     vi.spyOn(jobs, 'finish').mockImplementation(down)
     vi.spyOn(jobs, 'refresh').mockImplementation(down)
     const rejected = expect(once.run('job', () => 1)).rejects.toMatchObject({
@@ -312,7 +312,7 @@ describe('a failing store', () => {
     await rejected
   })
 
-  it('causes lease-lost if it answers nothing until the lock has ended', async () => {
+  it('a failing store causes lease-lost if it answers nothing until the lock has ended', async () => {
     vi.spyOn(jobs, 'finish').mockReturnValue(new Promise(() => {}))
     vi.spyOn(jobs, 'refresh').mockReturnValue(new Promise(() => {}))
     const rejected = expect(once.run('job', () => 1)).rejects.toMatchObject({
@@ -323,7 +323,7 @@ describe('a failing store', () => {
     await rejected
   })
 
-  it('gets the outcome again if it did not answer', async () => {
+  it('a failing store gets the outcome again if it did not answer', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementationOnce(async (...call) => {
       await finish(...call)
@@ -334,7 +334,7 @@ describe('a failing store', () => {
     expect(await running).toEqual({ ran: true, result: 1 })
   })
 
-  it('may refuse a heartbeat because the outcome has ended the lock: nothing is lost', async () => {
+  it('a failing store may refuse a heartbeat because the outcome has ended the lock: nothing is lost', async () => {
     const finish = jobs.finish
     vi.spyOn(jobs, 'finish').mockImplementationOnce(async (...call) => {
       const written = await finish(...call)
@@ -348,7 +348,7 @@ describe('a failing store', () => {
     expect(events.at(-1)).toMatchObject({ type: 'released' })
   })
 
-  it('makes the job FAILED if it never accepts the result', async () => {
+  it('a failing store makes the job FAILED if it never accepts the result', async () => {
     vi.spyOn(jobs, 'finish').mockRejectedValueOnce(new LeaseError('store-failed', 'too large'))
     await expect(once.run('job', () => 'x')).rejects.toThrow('too large')
     expect(await once.read('job')).toMatchObject({ status: 'FAILED', error: 'LeaseError: too large' })
@@ -361,7 +361,7 @@ describe('a failing store', () => {
     await rejected
   }
 
-  it('causes only a warning if it fails at the release: the lock ends with its TTL', async () => {
+  it('a failing store causes only a warning if it fails at the release: the lock ends with its TTL', async () => {
     onWarning.mockImplementation(down)
     await runWithoutRelease(once)
     expect(onWarning).toHaveBeenCalledExactlyOnceWith(
@@ -378,7 +378,7 @@ describe('a failing store', () => {
     expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
   })
 
-  it('causes a warning on the console by default', async () => {
+  it('a failing store causes a warning on the console by default', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     await runWithoutRelease(another)
     expect(warn).toHaveBeenCalledExactlyOnceWith(
@@ -390,28 +390,31 @@ describe('a failing store', () => {
 })
 
 describe('stopping', () => {
-  it('leaves no listener on a signal that outlives the run', async () => {
+  it('stopping leaves no listener on a signal that outlives the run', async () => {
     const { signal } = new AbortController()
     await once.run('job', () => 1, { signal })
     await once.wait('job', { signal })
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it.each(['the signal', 'close'])('by %s aborts the work and leaves the job to another run', async (by) => {
-    const stop = new AbortController()
-    const work = ({ signal }: RunningJob) =>
-      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-    const running = once.run('job', work, { signal: stop.signal })
-    const rejected = expect(running).rejects.toBeDefined()
-    await clock.advance(0)
-    if (by === 'close') await once.close()
-    else stop.abort(new Error('enough'))
-    await rejected
-    expect(await jobs.read('job')).toMatchObject({ status: 'PENDING' })
-    expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
-  })
+  it.each(['the signal', 'close'])(
+    'stopping by %s aborts the work and leaves the job to another run',
+    async (by) => {
+      const stop = new AbortController()
+      const work = ({ signal }: RunningJob) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      const running = once.run('job', work, { signal: stop.signal })
+      const rejected = expect(running).rejects.toBeDefined()
+      await clock.advance(0)
+      if (by === 'close') await once.close()
+      else stop.abort(new Error('enough'))
+      await rejected
+      expect(await jobs.read('job')).toMatchObject({ status: 'PENDING' })
+      expect(await another.run('job', () => 1)).toEqual({ ran: true, result: 1 })
+    },
+  )
 
-  it('keeps the result of work that returns in spite of it', async () => {
+  it('stopping keeps the result of work that returns in spite of it', async () => {
     const stop = new AbortController()
     const { promise, resolve } = Promise.withResolvers<string>()
     const running = once.run('job', () => promise, { signal: stop.signal })
@@ -421,7 +424,7 @@ describe('stopping', () => {
     expect(await running).toEqual({ ran: true, result: 'done' })
   })
 
-  it('by close ends a run that waits for its lock, with closed', async () => {
+  it('stopping by close ends a run that waits for its lock, with closed', async () => {
     vi.spyOn(jobs, 'acquire').mockReturnValue(new Promise(() => {}))
     const work = vi.fn()
     const rejected = expect(once.run('job', work)).rejects.toMatchObject({ code: 'closed' })
@@ -433,7 +436,7 @@ describe('stopping', () => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  it('by close ends waits and reads that the store does not answer, with closed', async () => {
+  it('stopping by close ends waits and reads that the store does not answer, with closed', async () => {
     vi.spyOn(jobs, 'read').mockReturnValue(new Promise(() => {}))
     const ends = [once.wait('job', { wait: Infinity }), once.read('job')].map((call) =>
       expect(call).rejects.toMatchObject({ code: 'closed' }),
@@ -446,7 +449,7 @@ describe('stopping', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('by close waits for requests whose answers nobody wants any more', async () => {
+  it('stopping by close waits for requests whose answers nobody wants any more', async () => {
     const { promise, resolve } = Promise.withResolvers<null>()
     vi.spyOn(jobs, 'read').mockReturnValue(promise)
     const late = once.read('job').catch((error) => error)
@@ -462,7 +465,7 @@ describe('stopping', () => {
     await closing
   })
 
-  it('by close waits until the work has ended and its outcome is written', async () => {
+  it('stopping by close waits until the work has ended and its outcome is written', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const running = once.run('job', () => promise)
     await clock.advance(0)
@@ -487,7 +490,7 @@ describe('stopping', () => {
     await expect(scoped.read('job')).rejects.toMatchObject({ code: 'closed' })
   })
 
-  it('is final', async () => {
+  it('stopping is final', async () => {
     await once.close()
     const read = vi.spyOn(jobs, 'read')
     await expect(once.run('job', vi.fn())).rejects.toMatchObject({ code: 'closed' })
@@ -499,7 +502,7 @@ describe('stopping', () => {
 })
 
 describe('adding a job', () => {
-  it('adds it once, alone or with the run, and a run of a job that was not added is not-found', async () => {
+  it('adding a job adds it once, alone or with the run, and a run of a job that was not added is not-found', async () => {
     await expect(once.run('new', () => 1)).rejects.toMatchObject({ code: 'not-found' })
     await once.add('new')
     await once.add('new')
@@ -534,7 +537,7 @@ describe('waiting for a job', () => {
   const finishIn = (ms: number) =>
     another.run('job', () => new Promise((resolve) => clock.setTimer(() => resolve('done'), ms)))
 
-  it('resolves when another worker finishes it, by the store’s push', async () => {
+  it('waiting for a job resolves when another worker finishes it, by the store’s push', async () => {
     const read = vi.spyOn(jobs, 'read')
     const waiting = once.wait('job')
     finishIn(12_000)
@@ -549,7 +552,7 @@ describe('waiting for a job', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('reads the job again, less and less often, if the store cannot push', async () => {
+  it('waiting for a job reads the job again, less and less often, if the store cannot push', async () => {
     const { watch: _, ...deaf } = jobs
     const read = vi.spyOn(deaf, 'read')
     const waiting = createOnce(deaf, { clock }).wait('job')
@@ -559,7 +562,7 @@ describe('waiting for a job', () => {
     expect(read.mock.calls.length).toBeLessThan(25)
   })
 
-  it('misses no change that comes while it reads', async () => {
+  it('waiting for a job misses no change that comes while it reads', async () => {
     const read = jobs.read
     vi.spyOn(jobs, 'read').mockImplementationOnce(async (id) => {
       const before = await read(id)
@@ -569,7 +572,7 @@ describe('waiting for a job', () => {
     expect(await once.wait('job')).toMatchObject({ finished: true })
   })
 
-  it('continues through an outage', async () => {
+  it('waiting for a job continues through an outage', async () => {
     vi.spyOn(jobs, 'read').mockImplementationOnce(down).mockImplementationOnce(down)
     const waiting = once.wait('job')
     await once.run('job', () => 1)
@@ -605,7 +608,7 @@ describe('waiting for a job', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('stops watching at the end', async () => {
+  it('waiting for a job stops watching at the end', async () => {
     const stop = vi.fn()
     vi.spyOn(jobs, 'watch').mockReturnValue(stop)
     await once.run('job', () => 1)

@@ -6,7 +6,7 @@ import { writeUnlessChanged } from './optimistic.ts'
 describe('a write that requires an unchanged record', () => {
   const decide = () => ({ answer: 'granted', fields: { lockOwner: 'a' } })
 
-  it('is repeated after each write of another', async () => {
+  it('a write that requires an unchanged record is repeated after each write of another', async () => {
     const clock = new FakeClock()
     const read = vi.fn(async () => 'record')
     const write = vi.fn(async () => write.mock.calls.length === 3)
@@ -17,7 +17,7 @@ describe('a write that requires an unchanged record', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is not sent if the record was read only after callers gave up', async () => {
+  it('a write that requires an unchanged record is not sent if the record was read only after callers gave up', async () => {
     const clock = new FakeClock()
     const limit = new AnswerLimit()
     limit.allow(6000)
@@ -31,7 +31,7 @@ describe('a write that requires an unchanged record', () => {
     expect(write).not.toHaveBeenCalled()
   })
 
-  it('is sent however late the record was read, if no caller has a limit', async () => {
+  it('a write that requires an unchanged record is sent however late the record was read, if no caller has a limit', async () => {
     const clock = new FakeClock()
     const { promise, resolve } = Promise.withResolvers<string>()
     const answer = writeUnlessChanged(
@@ -46,7 +46,7 @@ describe('a write that requires an unchanged record', () => {
     expect(await answer).toBe('granted')
   })
 
-  it('is not followed by another read if it ended only after callers gave up', async () => {
+  it('a write that requires an unchanged record is not followed by another read if it ended only after callers gave up', async () => {
     const clock = new FakeClock()
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const read = vi.fn(async () => 'record')

@@ -13,7 +13,7 @@ describe('once.result', () => {
     once = createOnce(jobs, { clock, onWarning: () => {} })
   })
 
-  it('runs the work for the first caller, and gives its result to later ones for a day', async () => {
+  it('once.result runs the work for the first caller, and gives its result to later ones for a day', async () => {
     const work = vi.fn(async () => ({ at: new Date(0), missing: undefined }))
     expect(await once.result('job', work)).toEqual({ ran: true, result: { at: '1970-01-01T00:00:00.000Z' } })
     await clock.advance(86_399_000)
@@ -23,7 +23,7 @@ describe('once.result', () => {
     expect(work).toHaveBeenCalledTimes(2)
   })
 
-  it('keeps a result for as long as it is told', async () => {
+  it('once.result keeps a result for as long as it is told', async () => {
     const work = vi.fn(() => 1)
     await once.result('short', work, { keep: '1m' })
     await once.result('long', work, { keep: Infinity })
@@ -32,7 +32,7 @@ describe('once.result', () => {
     expect(await once.result('short', work)).toEqual({ ran: true, result: 1 })
   })
 
-  it('lets callers at the same time wait for the result', async () => {
+  it('once.result lets callers at the same time wait for the result', async () => {
     let finish = (_: string) => {}
     const first = once.result('job', () => new Promise<string>((resolve) => (finish = resolve)))
     const second = once.result('job', () => 'never run')
@@ -52,14 +52,14 @@ describe('once.result', () => {
     await late
   })
 
-  it('runs the work of a dead worker when its lock has ended', async () => {
+  it('once.result runs the work of a dead worker when its lock has ended', async () => {
     await jobs.acquire('job', 'dead', 2000, { create: { fingerprint: '', keepMs: 1000 } })
     const next = once.result('job', () => 'by the next', { wait: '1m' })
     await clock.advance(2001)
     expect(await next).toEqual({ ran: true, result: 'by the next' })
   })
 
-  it('refuses another payload, whatever the state of the job is', async () => {
+  it('once.result refuses another payload, whatever the state of the job is', async () => {
     const [started, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const work = () => {
       started.resolve()
@@ -80,7 +80,7 @@ describe('once.result', () => {
     })
   })
 
-  it('refuses a payload that JSON would change, before it asks the store', async () => {
+  it('once.result refuses a payload that JSON would change, before it asks the store', async () => {
     const cycle: Record<string, unknown> = {}
     cycle['itself'] = cycle
     for (const payload of [Number.NaN, new Map(), { at: new Date(0) }, 10n, cycle, () => {}])
@@ -91,12 +91,12 @@ describe('once.result', () => {
     expect(await jobs.read('job')).toBe(null)
   })
 
-  it('forgets a failure, so that the next caller runs the work again', async () => {
+  it('once.result forgets a failure, so that the next caller runs the work again', async () => {
     await expect(once.result('job', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await once.result('job', () => 'second')).toEqual({ ran: true, result: 'second' })
   })
 
-  it('keeps a failure if it is told to, but not one that is retryable', async () => {
+  it('once.result keeps a failure if it is told to, but not one that is retryable', async () => {
     const failing = (error: Error) =>
       once.result('job', () => Promise.reject(error), { failures: 'keep' }).catch((caught) => caught)
     const retryable = Object.assign(new Error('later'), { retryable: true })
@@ -109,13 +109,13 @@ describe('once.result', () => {
     })
   })
 
-  it('never repeats work that has begun, also if its error is retryable', async () => {
+  it('once.result never repeats work that has begun, also if its error is retryable', async () => {
     const work = vi.fn(() => Promise.reject(Object.assign(new Error('later'), { retryable: true })))
     await expect(once.result('job', work)).rejects.toThrow('later')
     expect(work).toHaveBeenCalledTimes(1)
   })
 
-  it('asks again while the store is away, until the wait is over', async () => {
+  it('once.result asks again while the store is away, until the wait is over', async () => {
     const acquire = jobs.acquire
     const down = vi.fn(() => Promise.reject(new LeaseError('store-unavailable', 'away')))
     jobs.acquire = down
@@ -127,7 +127,7 @@ describe('once.result', () => {
     expect(await waiting).toEqual({ ran: true, result: 1 })
   })
 
-  it('stops waiting when its signal aborts, and when once is closed', async () => {
+  it('once.result stops waiting when its signal aborts, and when once is closed', async () => {
     once.result('job', () => new Promise(() => {})).catch(() => {})
     await clock.advance(1)
     const stop = new AbortController()
@@ -145,7 +145,7 @@ describe('once.result', () => {
     await closed
   })
 
-  it('passes on what the work throws, also after its signal aborted or once was closed', async () => {
+  it('once.result passes on what the work throws, also after its signal aborted or once was closed', async () => {
     const stop = new AbortController()
     const reason = new Error('enough')
     const stopped = once.result(
@@ -169,7 +169,7 @@ describe('once.result', () => {
     expect(await jobs.read('closed')).toMatchObject({ finished: false })
   })
 
-  it('deletes jobs whose results are no longer kept, from time to time and on demand', async () => {
+  it('once.result deletes jobs whose results are no longer kept, from time to time and on demand', async () => {
     await once.result('old', () => 1, { keep: '1m' })
     await clock.advance(601_000)
     await once.result('new', () => 1, { keep: '1m' })
@@ -180,7 +180,7 @@ describe('once.result', () => {
     expect(await jobs.read('new')).toBe(null)
   })
 
-  it('needs an id, a function and valid options', async () => {
+  it('once.result needs an id, a function and valid options', async () => {
     const invalid = (message: string) => ({
       code: 'invalid-argument',
       message: expect.stringContaining(message),
@@ -199,14 +199,14 @@ describe('once.result', () => {
 })
 
 describe('idOf', () => {
-  it('is the same for the same content, whatever the order of the fields', async () => {
+  it('idOf is the same for the same content, whatever the order of the fields', async () => {
     const id = await idOf({ a: 1, b: { c: [1, 'ü'], d: null } }, { prefix: 'order:' })
     expect(id).toMatch(/^order:[0-9a-f]{64}$/)
     expect(await idOf({ b: { d: null, c: [1, 'ü'] }, a: 1 }, { prefix: 'order:' })).toBe(id)
     expect(await idOf({ a: 1, b: { c: ['ü', 1], d: null } }, { prefix: 'order:' })).not.toBe(id)
   })
 
-  it('counts only the named fields, which must be there', async () => {
+  it('idOf counts only the named fields, which must be there', async () => {
     const order = { number: 42, customer: 'Mika', seenAt: 1 }
     const fields = ['customer', 'number']
     expect(await idOf(order, { fields })).toBe(await idOf({ ...order, seenAt: 2 }, { fields }))

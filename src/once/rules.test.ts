@@ -37,7 +37,7 @@ describe('the rules', () => {
     expect(decideAcquire({ ...held, expiresAt: null }, request, 10).answer).toMatchObject({ granted: true })
   })
 
-  it('keep a lock with an unreadable expiry live for a TTL after the last change', () => {
+  it('the rules keep a lock with an unreadable expiry live for a TTL after the last change', () => {
     const unreadable = { ...held, expiresAt: Number.NaN, updatedAt: 50 }
     expect(decideAcquire(unreadable, request, 149).answer).toMatchObject({ reason: 'locked' })
     expect(decideAcquire(unreadable, request, 150).answer).toMatchObject({ granted: true })
@@ -48,7 +48,7 @@ describe('the rules', () => {
     })
   })
 
-  it('do not take the outcome of another worker for the holder’s own', () => {
+  it('the rules do not take the outcome of another worker for the holder’s own', () => {
     const holder = { owner: 'b', token: 7 }
     const finish = (job: LockedJob) => decideFinish(job, holder, { result: 1 }, 0).answer
     expect(finish({ ...held, owner: null, finished: true })).toBe(true)

@@ -30,7 +30,7 @@ const fail = () => {
 const retryable = Object.assign(new Error('secret detail'), { retryable: true })
 
 describe('a delivery', () => {
-  it('is answered 200 if the job is done, now or before', async () => {
+  it('a delivery is answered 200 if the job is done, now or before', async () => {
     const work = vi.fn(() => 1)
     const handle = handler({ work })
     expect(await answer(await handle(deliver()))).toEqual({ status: 200, body: { status: 'done' } })
@@ -41,7 +41,7 @@ describe('a delivery', () => {
     expect(work).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ id: '42', attempt: 1 }))
   })
 
-  it('is answered 503 with Retry-After and without details if the failure is retryable', async () => {
+  it('a delivery is answered 503 with Retry-After and without details if the failure is retryable', async () => {
     const onError = vi.fn()
     const response = await handler({ work: () => Promise.reject(retryable), retryAfter: 7000, onError })(
       deliver(),
@@ -57,7 +57,7 @@ describe('a delivery', () => {
     [5000, '5'],
     [5001, '6'],
     [0, '0'],
-  ] as const)('is to be repeated after the given time: %s', async (retryAfter, seconds) => {
+  ] as const)('a delivery is to be repeated after the given time: %s', async (retryAfter, seconds) => {
     const response = await handler({ work: () => Promise.reject(retryable), retryAfter })(deliver())
     expect(response.headers.get('Retry-After')).toBe(seconds)
   })
@@ -68,19 +68,19 @@ describe('a delivery', () => {
     expect(acquire).toHaveBeenCalledWith('42', expect.any(String), 120_000, { maxAttempts: undefined })
   })
 
-  it('of a job that does not exist is answered 404, or runs it if so configured', async () => {
+  it('a delivery of a job that does not exist is answered 404, or runs it if so configured', async () => {
     expect((await handler()(deliver({ id: 'new' }))).status).toBe(404)
     expect((await handler({ add: true })(deliver({ id: 'new' }))).status).toBe(200)
     expect(await jobs.read('new')).toMatchObject({ status: 'READY' })
   })
 
-  it('is answered 200 if the failure is final', async () => {
+  it('a delivery is answered 200 if the failure is final', async () => {
     const handle = handler({ work: () => Promise.reject(new Error('secret detail')) })
     expect(await answer(await handle(deliver()))).toEqual({ status: 200, body: { status: 'failed' } })
     expect(await jobs.read('42')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('of a locked job is answered 503, or 200 if so configured', async () => {
+  it('a delivery of a locked job is answered 503, or 200 if so configured', async () => {
     await jobs.acquire('42', 'another', 60_000)
     const response = await handler()(deliver())
     expect(response.headers.get('Retry-After')).toBe('30')
@@ -89,14 +89,14 @@ describe('a delivery', () => {
     expect(await answer(acknowledged)).toEqual({ status: 200, body: { status: 'locked' } })
   })
 
-  it('of a job that keeps killing its worker is answered 200 in the end', async () => {
+  it('a delivery of a job that keeps killing its worker is answered 200 in the end', async () => {
     await jobs.acquire('42', 'dead', 1000)
     await clock.advance(1001)
     const response = await handler({ maxAttempts: 1 })(deliver())
     expect(await answer(response)).toEqual({ status: 200, body: { status: 'too_many_attempts' } })
   })
 
-  it('whose result was refused is answered 503, or 200 if another worker has finished the job', async () => {
+  it('a delivery whose result was refused is answered 503, or 200 if another worker has finished the job', async () => {
     const finish = vi.spyOn(jobs, 'finish').mockResolvedValueOnce(false)
     expect(await answer(await handler()(deliver()))).toEqual({ status: 503, body: { error: 'retry_later' } })
     finish.mockRestore()
@@ -109,17 +109,17 @@ describe('a delivery', () => {
     expect(await answer(response)).toEqual({ status: 200, body: { status: 'already_finished' } })
   })
 
-  it('is answered 503 while the store is unavailable', async () => {
+  it('a delivery is answered 503 while the store is unavailable', async () => {
     vi.spyOn(jobs, 'acquire').mockRejectedValue(new LeaseError('store-unavailable', 'secret detail'))
     expect(await answer(await handler()(deliver()))).toEqual({ status: 503, body: { error: 'retry_later' } })
   })
 
-  it('is answered by the status of the job, whatever class of error the work throws', async () => {
+  it('a delivery is answered by the status of the job, whatever class of error the work throws', async () => {
     const work = () => Promise.reject(new LeaseError('not-found', 'of something else'))
     expect(await answer(await handler({ work })(deliver()))).toMatchObject({ body: { status: 'failed' } })
   })
 
-  it('to a worker that is asked to stop is answered 503', async () => {
+  it('a delivery to a worker that is asked to stop is answered 503', async () => {
     const work = async () => {
       once.close()
       throw new Error('stopped')
@@ -131,7 +131,7 @@ describe('a delivery', () => {
   it.each([
     ['is answered 400 if the store cannot have a job with this id', '42', 400, 'invalid_id'],
     ['is answered 503 if another argument is wrong', undefined, 503, 'retry_later'],
-  ])('that the store rejects with invalid-argument %s', async (_, resource, status, error) => {
+  ])('a delivery that the store rejects with invalid-argument %s', async (_, resource, status, error) => {
     const onError = vi.fn()
     const refusal = new LeaseError('invalid-argument', 'expected something else', { resource })
     vi.spyOn(jobs, 'acquire').mockRejectedValue(refusal)
@@ -142,21 +142,21 @@ describe('a delivery', () => {
   it.each([
     ['throws', () => fail()],
     ['rejects', async () => fail()],
-  ])('is answered even if onError %s', async (_, onError) => {
+  ])('a delivery is answered even if onError %s', async (_, onError) => {
     const failing = handler({ work: () => Promise.reject(retryable), onError })
     expect(await answer(await failing(deliver()))).toMatchObject({ body: { error: 'retry_later' } })
     const closed = handler({ authorize: () => fail(), onError })
     expect(await answer(await closed(deliver()))).toMatchObject({ body: { error: 'unavailable' } })
   })
 
-  it('of a job that does not exist is answered 404', async () => {
+  it('a delivery of a job that does not exist is answered 404', async () => {
     const response = await handler()(deliver({ id: 'nobody' }))
     expect(await answer(response)).toEqual({ status: 404, body: { error: 'not_found' } })
   })
 })
 
 describe('a request that is not a delivery', () => {
-  it('is refused by its method and its path', async () => {
+  it('a request that is not a delivery is refused by its method and its path', async () => {
     const get = await handler()(new Request(URL))
     expect(get.headers.get('Allow')).toBe('POST')
     expect(await answer(get)).toEqual({ status: 405, body: { error: 'method_not_allowed' } })
@@ -170,7 +170,7 @@ describe('a request that is not a delivery', () => {
     ).toBe(400)
   })
 
-  it('is refused before its body is read if it may not start work', async () => {
+  it('a request that is not a delivery is refused before its body is read if it may not start work', async () => {
     const authorize = vi.fn(async (request: Request) => request.headers.get('Authorization') === 'Bearer ok')
     const request = deliver('not looked at')
     expect(await answer(await handler({ authorize })(request))).toEqual({
@@ -182,7 +182,7 @@ describe('a request that is not a delivery', () => {
     expect((await handler({ authorize })(allowed)).status).toBe(200)
   })
 
-  it('may come from everyone without authorize, which is said when the handler is created', async () => {
+  it('a request that is not a delivery may come from everyone without authorize, which is said when the handler is created', async () => {
     const emitted = vi.spyOn(process, 'emitWarning').mockReturnValue()
     onTestFinished(() => emitted.mockRestore())
     handler({ authorize: () => true })
@@ -205,7 +205,7 @@ describe('a request that is not a delivery', () => {
     expect(work).not.toHaveBeenCalled()
   })
 
-  it('is rejected with invalid-argument if it is not a Request', async () => {
+  it('a request that is not a delivery is rejected with invalid-argument if it is not a Request', async () => {
     for (const none of [{ url: '/tasks', method: 'POST' }, null, 10n])
       await expect(handler()(none as never)).rejects.toMatchObject({
         code: 'invalid-argument',
@@ -224,12 +224,12 @@ describe('a request that is not a delivery', () => {
     ['{"id":"a\\u0000b"}', 'invalid_id'],
     [`{"id":"${'x'.repeat(513)}"}`, 'invalid_id'],
     [new Uint8Array([0x22, 0xff, 0x22]), 'invalid_body'],
-  ])('is refused by its body: %s', async (body, error) => {
+  ])('a request that is not a delivery is refused by its body: %s', async (body, error) => {
     const response = await handler()(new Request(URL, { method: 'POST', body }))
     expect(await answer(response)).toEqual({ status: 400, body: { error } })
   })
 
-  it('is refused by its size while it is read', async () => {
+  it('a request that is not a delivery is refused by its size while it is read', async () => {
     let sent = 0
     const body = new ReadableStream({
       pull(controller) {
@@ -246,7 +246,7 @@ describe('a request that is not a delivery', () => {
 describe('the id of a delivery', () => {
   const order = JSON.stringify({ order: 42 })
 
-  it('is what idOf makes of the request, also of its path, its headers and a body that is read already', async () => {
+  it('the id of a delivery is what idOf makes of the request, also of its path, its headers and a body that is read already', async () => {
     await jobs.add('/tasks-fast-{"order":42}')
     const handle = handler({
       idOf: async (request) =>
@@ -268,7 +268,7 @@ describe('the id of a delivery', () => {
     ],
     ['400 if idOf returns no text', () => 42, 400, 'invalid_id'],
     ['503 if idOf throws a retryable error', () => Promise.reject(retryable), 503, 'unavailable'],
-  ])('is answered %s', async (_, idOf, status, error) => {
+  ])('the id of a delivery is answered %s', async (_, idOf, status, error) => {
     const onError = vi.fn()
     const request = new Request(URL, { method: 'POST', body: '{' })
     const response = await handler({ idOf, onError })(request)
@@ -280,7 +280,7 @@ describe('the id of a delivery', () => {
 describe('the preset of an analysis service', () => {
   const analyses = 'https://worker.example/internal/tasks/analysis'
 
-  it('takes analysisId, only at its own path', async () => {
+  it('the preset of an analysis service takes analysisId, only at its own path', async () => {
     const handle = handler(analysisJobs.tasks)
     const body = JSON.stringify({ analysisId: '42' })
     const done = await handle(new Request(analyses, { method: 'POST', body }))
@@ -293,7 +293,7 @@ describe('the preset of an analysis service', () => {
     ['null', 'invalid_id'],
     ['{"id":"42"}', 'invalid_id'],
     ['{"analysisId":42}', 'invalid_id'],
-  ])('refuses the body %s', async (body, error) => {
+  ])('the preset of an analysis service refuses the body %s', async (body, error) => {
     const response = await handler(analysisJobs.tasks)(new Request(analyses, { method: 'POST', body }))
     expect(await answer(response)).toEqual({ status: 400, body: { error } })
   })
@@ -320,16 +320,19 @@ describe('invalid options of a handler', () => {
     ['heartbeat', 300_000],
     ['heartbeat', '5m'],
     ['maxAttempts', 0],
-  ])('throw when it is created, and the message names the option: %s, case %#', (option, value) => {
-    expect(() => handler({ [option]: value })).toThrow(
-      expect.objectContaining({
-        code: 'invalid-argument',
-        message: expect.stringMatching(`^${option}: expected .+`),
-      }),
-    )
-  })
+  ])(
+    'invalid options of a handler throw when it is created, and the message names the option: %s, case %#',
+    (option, value) => {
+      expect(() => handler({ [option]: value })).toThrow(
+        expect.objectContaining({
+          code: 'invalid-argument',
+          message: expect.stringMatching(`^${option}: expected .+`),
+        }),
+      )
+    },
+  )
 
-  it('throw with seconds, which are milliseconds, and ask what was meant', () => {
+  it('invalid options of a handler throw with seconds, which are milliseconds, and ask what was meant', () => {
     expect(() => handler({ retryAfter: 30 })).toThrow(
       'retryAfter: expected milliseconds, of which the header has whole seconds, or text such as ' +
         "'30s', got 30, which is 30 ms; did you mean 30s? If not, write 30ms",
@@ -337,16 +340,19 @@ describe('invalid options of a handler', () => {
     expect(() => handler({ retryAfter: '30ms' })).not.toThrow()
   })
 
-  it.each([{}, null, undefined, 10n, Object.create(null)])('throw without a once: case %#', (none) => {
-    expect(() => createTaskHandler(none as never, { work: () => 1 })).toThrow(
-      expect.objectContaining({
-        code: 'invalid-argument',
-        message: expect.stringMatching('^once: expected what createOnce returns, got '),
-      }),
-    )
-  })
+  it.each([{}, null, undefined, 10n, Object.create(null)])(
+    'invalid options of a handler throw without a once: case %#',
+    (none) => {
+      expect(() => createTaskHandler(none as never, { work: () => 1 })).toThrow(
+        expect.objectContaining({
+          code: 'invalid-argument',
+          message: expect.stringMatching('^once: expected what createOnce returns, got '),
+        }),
+      )
+    },
+  )
 
-  it('throw without options', () => {
+  it('invalid options of a handler throw without options', () => {
     expect(() => createTaskHandler(once, undefined as never)).toThrow('options: expected an object')
   })
 })
@@ -356,7 +362,7 @@ describe('a job that another worker runs', () => {
     [{}, 503, '30'],
     [{ lockedStatus: 429 }, 429, '30'],
     [{ onLocked: 'ack' }, 200, null],
-  ] as const)('with %j gets %i', async (options, status, retryAfter) => {
+  ] as const)('a job that another worker runs with %j gets %i', async (options, status, retryAfter) => {
     await jobs.acquire('42', 'another run', 300_000)
     const response = await handler(options)(deliver())
     expect([response.status, response.headers.get('Retry-After')]).toEqual([status, retryAfter])

@@ -20,7 +20,7 @@ const caught = (call: Promise<unknown>) =>
   )
 
 describe('acquireProjectLock', () => {
-  it('makes five attempts at a held Web Lock, 10 s each, with pauses between them', async () => {
+  it('acquireProjectLock makes five attempts at a held Web Lock, 10 s each, with pauses between them', async () => {
     const { clock, openTab, finished } = projectBed()
     await finished(openTab().locks.acquireProjectLock())
     const { locks, events } = openTab()
@@ -51,15 +51,18 @@ describe('acquireProjectLock', () => {
     })
   })
 
-  it.each([['SecurityError'], ['NotSupportedError']])('uses the file at once after a %s', async (name) => {
-    const { clock, openTab, finished } = projectBed()
-    const { locks, emitted } = openTab({ locks: failing(name) })
-    const start = clock.now()
-    expect(await finished(locks.acquireProjectLock())).toMatchObject({ backend: 'fallback' })
-    expect(clock.now() - start).toBeLessThan(200)
-    expect(emitted()).toEqual(['attempt', 'attempt', 'fallback-engaged', 'acquired', 'renew-scheduled'])
-    await locks.close()
-  })
+  it.each([['SecurityError'], ['NotSupportedError']])(
+    'acquireProjectLock uses the file at once after a %s',
+    async (name) => {
+      const { clock, openTab, finished } = projectBed()
+      const { locks, emitted } = openTab({ locks: failing(name) })
+      const start = clock.now()
+      expect(await finished(locks.acquireProjectLock())).toMatchObject({ backend: 'fallback' })
+      expect(clock.now() - start).toBeLessThan(200)
+      expect(emitted()).toEqual(['attempt', 'attempt', 'fallback-engaged', 'acquired', 'renew-scheduled'])
+      await locks.close()
+    },
+  )
 
   it('fails with web-lock-unsupported if there is no backend, without a retry', async () => {
     const { openTab, finished, refuse } = projectBed()
@@ -83,7 +86,7 @@ describe('acquireProjectLock', () => {
     expect(emitted()).toEqual(['attempt', 'error', 'readonly-entered'])
   })
 
-  it('tries again after a transient error', async () => {
+  it('acquireProjectLock tries again after a transient error', async () => {
     const { files, openTab, finished, refuse } = projectBed()
     refuse('close', 'QuotaExceededError')
     const { locks, events } = openTab({ locks: null })
@@ -130,7 +133,7 @@ describe('acquireProjectLock', () => {
     expect(error).toBeInstanceOf(LeaseError)
   })
 
-  it('leaves no listener on the signal', async () => {
+  it('acquireProjectLock leaves no listener on the signal', async () => {
     const { openTab, finished } = projectBed()
     await finished(openTab().locks.acquireProjectLock())
     const { signal } = new AbortController()
@@ -140,7 +143,7 @@ describe('acquireProjectLock', () => {
     expect(remove).toHaveBeenCalledTimes(add.mock.calls.length)
   })
 
-  it('gets the lock of a tab that was closed', async () => {
+  it('acquireProjectLock gets the lock of a tab that was closed', async () => {
     const { clock, openTab, finished } = projectBed()
     const first = openTab()
     await finished(first.locks.acquireProjectLock())
@@ -160,7 +163,7 @@ describe('acquireProjectLock', () => {
     expect(lockFile()).toMatchObject({ autosave: { id: autosave.id }, history: { id: history.id } })
   })
 
-  it('follows the given retry policy', async () => {
+  it('acquireProjectLock follows the given retry policy', async () => {
     const { openTab, finished } = projectBed()
     await finished(openTab({ locks: null }).locks.acquireProjectLock())
     const { locks, events } = openTab({ locks: null })
@@ -174,7 +177,7 @@ describe('acquireProjectLock', () => {
     [{ retry: { maxAttempts: -1 } }, 'retry.maxAttempts'],
     [{ retry: { initialDelayMs: Number.NaN } }, 'retry.initialDelayMs'],
     [{ scope: 'other' as 'history' }, 'scope'],
-  ])('refuses %o', async (options, named) => {
+  ])('acquireProjectLock refuses %o', async (options, named) => {
     const { openTab } = projectBed()
     await expect(openTab().locks.acquireProjectLock(options)).rejects.toThrow(named)
   })
@@ -205,7 +208,7 @@ describe('steal', () => {
   it.each([
     ['the Web Lock', undefined],
     ['the file', null],
-  ])('takes %s from its holder, who notices it, and before all who wait', async (_, locks) => {
+  ])('steal takes %s from its holder, who notices it, and before all who wait', async (_, locks) => {
     const { clock, openTab, finished } = projectBed()
     const open = () => openTab(locks === null ? { locks } : {})
     const [holder, waiter, thief] = [open(), open(), open()]
@@ -226,7 +229,7 @@ describe('steal', () => {
 })
 
 describe('an existing .lock', () => {
-  it('is overwritten if it has expired', async () => {
+  it('an existing .lock is overwritten if it has expired', async () => {
     const { clock, files, openTab, finished, lockFile } = projectBed()
     const now = clock.now()
     files.put(
@@ -275,7 +278,7 @@ describe('an existing .lock', () => {
     expect(clock.now() - now).toBeLessThan(40_000)
   })
 
-  it('cannot be read while another tab stays inside the gate: the attempt fails', async () => {
+  it('an existing .lock cannot be read while another tab stays inside the gate: the attempt fails', async () => {
     const { files, openTab, finished } = projectBed()
     const project = await files.root.getDirectoryHandle('project', { create: true })
     const gateFile = await project.getFileHandle('.lock.gate', { create: true })
@@ -290,7 +293,7 @@ describe('an existing .lock', () => {
     expect(await attempt()).toBeUndefined()
   })
 
-  it('causes a warning if it is slow', async () => {
+  it('an existing .lock causes a warning if it is slow', async () => {
     const { clock, files, openTab, finished } = projectBed()
     files.refuse = async (operation) => {
       if (operation === 'close') await new Promise<void>((resolve) => clock.setTimer(resolve, 1500))
@@ -309,7 +312,7 @@ describe('two tabs that write the .lock at once', () => {
   it.each([
     ['with exclusive writers', true],
     ['by reading back', false],
-  ])('have one holder: %s', async (_, exclusive) => {
+  ])('two tabs that write the .lock at once have one holder: %s', async (_, exclusive) => {
     const { openTab, finished } = projectBed({ exclusive })
     const tabs = [openTab({ locks: null }), openTab({ locks: null }), openTab({ locks: null })]
     const asking = tabs.map(({ locks }) => caught(locks.acquireProjectLock({ retry: { maxAttempts: 1 } })))

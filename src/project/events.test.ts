@@ -23,7 +23,7 @@ const FIELDS: Record<ProjectLockEvent['type'], readonly string[]> = {
 const BASE = ['type', 'at', 'leaseId', 'backend', 'scope']
 
 describe('the events of the project lock', () => {
-  it('are all emitted, each with its fields', async () => {
+  it('the events of the project lock are all emitted, each with its fields', async () => {
     const { clock, files, openTab, finished, refuse } = projectBed()
     const { locks, events } = openTab({ locks: null })
     files.put('project/.lock', 'damaged')
@@ -40,7 +40,7 @@ describe('the events of the project lock', () => {
     }
   })
 
-  it('have times that never go back, although the clock does', async () => {
+  it('the events of the project lock have times that never go back, although the clock does', async () => {
     const { clock, openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -50,7 +50,7 @@ describe('the events of the project lock', () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b))
   })
 
-  it('reach every listener in the same order, also those that a listener causes', async () => {
+  it('the events of the project lock reach every listener in the same order, also those that a listener causes', async () => {
     const { openTab, finished } = projectBed()
     const { locks, emitted } = openTab()
     const order: string[] = []
@@ -91,7 +91,7 @@ it('the default clock is the worker clock', async () => {
 })
 
 describe('the default instance', () => {
-  it('has the namespace imgponic, and emits the same events to both kinds of subscription', async () => {
+  it('the default instance has the namespace imgponic, and emits the same events to both kinds of subscription', async () => {
     vi.resetModules()
     const tab = new FakeLockManager().tab()
     vi.stubGlobal('navigator', { locks: tab })

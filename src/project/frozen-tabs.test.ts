@@ -31,7 +31,7 @@ async function bedWithHolder() {
 }
 
 describe('a tab that waits', () => {
-  it('takes the Web Lock of a frozen tab, which is told', async () => {
+  it('a tab that waits takes the Web Lock of a frozen tab, which is told', async () => {
     const { clock, channel, holder, holds, lease, wait } = await bedWithHolder()
     const waiter = wait()
     channel.freeze()
@@ -44,13 +44,13 @@ describe('a tab that waits', () => {
     expect(holder.emitted().at(-1)).toBe('error')
   })
 
-  it('takes it also with the default attempts of ten seconds each', async () => {
+  it('a tab that waits takes it also with the default attempts of ten seconds each', async () => {
     const { channel, finished, openTab } = await bedWithHolder()
     channel.freeze()
     expect(await finished(openTab().locks.acquireProjectLock())).toMatchObject({ backend: 'web' })
   })
 
-  it('never takes it from a tab that answers, however late its answers are', async () => {
+  it('a tab that waits never takes it from a tab that answers, however late its answers are', async () => {
     const { clock, holds, wait } = await bedWithHolder()
     FakeChannel.deliver = (deliver) => clock.setTimer(deliver, 7000)
     const waiter = wait()
@@ -59,7 +59,7 @@ describe('a tab that waits', () => {
     expect(holds()).toBe(true)
   })
 
-  it('begins anew when a tab thaws in time', async () => {
+  it('a tab that waits begins anew when a tab thaws in time', async () => {
     const { clock, channel, holds, wait } = await bedWithHolder()
     const waiter = wait()
     for (let n = 0; n < 5; n++) {
@@ -72,7 +72,7 @@ describe('a tab that waits', () => {
     expect(holds()).toBe(true)
   })
 
-  it('leaves the lock to the tab before it in the queue, and does not take it from that tab', async () => {
+  it('a tab that waits leaves the lock to the tab before it in the queue, and does not take it from that tab', async () => {
     const { clock, channel, wait } = await bedWithHolder()
     const [first, second] = [wait(), wait()]
     channel.freeze()
@@ -80,7 +80,7 @@ describe('a tab that waits', () => {
     expect([first.isGranted, second.isGranted]).toEqual([true, false])
   })
 
-  it('does not take it from an older version or another program, which cannot answer', async () => {
+  it('a tab that waits does not take it from an older version or another program, which cannot answer', async () => {
     const { clock, manager, openTab, wait } = await bedWithHolder()
     const other = manager.tab()
     void other.request('imgponic:project:history', {}, () => new Promise(() => {}))
@@ -94,7 +94,7 @@ describe('a tab that waits', () => {
     expect(isGranted).toBe(false)
   })
 
-  it('does not take it without a BroadcastChannel', async () => {
+  it('a tab that waits does not take it without a BroadcastChannel', async () => {
     const { clock, channel, wait } = await bedWithHolder()
     channel.freeze()
     vi.stubGlobal('BroadcastChannel', undefined)
@@ -103,7 +103,7 @@ describe('a tab that waits', () => {
     expect(waiter.isGranted).toBe(false)
   })
 
-  it('does not take it if the option says so', async () => {
+  it('a tab that waits does not take it if the option says so', async () => {
     const { clock, openTab, finished } = projectBed()
     await finished(openTab().locks.acquireProjectLock())
     expect(FakeChannel.open.size).toBe(0)
@@ -119,7 +119,7 @@ describe('a tab that waits', () => {
 })
 
 describe('a tab that holds the lock', () => {
-  it('may not write after the machine slept, until it knows that the lock is still its own', async () => {
+  it('a tab that holds the lock may not write after the machine slept, until it knows that the lock is still its own', async () => {
     const { clock, finished, holder, holds, lease } = await bedWithHolder()
     clock.jump(TAKE_OVER_MS)
     expect(holds()).toBe(false)
@@ -128,7 +128,7 @@ describe('a tab that holds the lock', () => {
     expect(holds()).toBe(true)
   })
 
-  it('keeps neither a channel nor a lock after its release', async () => {
+  it('a tab that holds the lock keeps neither a channel nor a lock after its release', async () => {
     const { finished, holder, lease, manager } = await bedWithHolder()
     await finished(holder.locks.releaseProjectLock(lease))
     expect(FakeChannel.open.size).toBe(0)

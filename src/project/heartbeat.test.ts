@@ -11,7 +11,7 @@ async function holding(bed: ReturnType<typeof projectBed>): Promise<Tab & { leas
 }
 
 describe('the heartbeat of the fallback', () => {
-  it('renews every 10 s', async () => {
+  it('the heartbeat of the fallback renews every 10 s', async () => {
     const bed = projectBed()
     const { events, emitted, lease, locks } = await holding(bed)
     await bed.clock.advance(30_000)
@@ -23,7 +23,7 @@ describe('the heartbeat of the fallback', () => {
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('warns after 20 s without a renewal, and ends the lease within 30 s', async () => {
+  it('the heartbeat of the fallback warns after 20 s without a renewal, and ends the lease within 30 s', async () => {
     const bed = projectBed()
     const { locks, lease, events, emitted } = await holding(bed)
     bed.files.refuse = () => new Promise(() => {})
@@ -43,7 +43,7 @@ describe('the heartbeat of the fallback', () => {
     expect(locks.projectLockSignal(lease).reason).toMatchObject({ code: 'lock-renewal-failed' })
   })
 
-  it('retries a failed renewal after 0.5, 1, 2 and 4 s; the fifth failure is a retryable loss', async () => {
+  it('the heartbeat of the fallback retries a failed renewal after 0.5, 1, 2 and 4 s; the fifth failure is a retryable loss', async () => {
     const bed = projectBed()
     const { locks, lease, events, emitted } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
@@ -64,7 +64,7 @@ describe('the heartbeat of the fallback', () => {
     expect(await bed.finished(locks.acquireProjectLock())).toMatchObject({ backend: 'fallback' })
   })
 
-  it('continues when a later try succeeds', async () => {
+  it('the heartbeat of the fallback continues when a later try succeeds', async () => {
     const bed = projectBed()
     const { events, emitted } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
@@ -76,7 +76,7 @@ describe('the heartbeat of the fallback', () => {
     expect(events.findLast((event) => event.type === 'lock:attempt')).toMatchObject({ retry: 3 })
   })
 
-  it('does not retry after NotAllowedError', async () => {
+  it('the heartbeat of the fallback does not retry after NotAllowedError', async () => {
     const bed = projectBed()
     const { events, emitted } = await holding(bed)
     bed.refuse('write', 'NotAllowedError')
@@ -88,7 +88,7 @@ describe('the heartbeat of the fallback', () => {
   it.each([
     ['the files were cleared', (bed: ReturnType<typeof projectBed>) => bed.files.clear()],
     ['the record is gone', (bed: ReturnType<typeof projectBed>) => bed.files.put('project/.lock', '{}')],
-  ])('loses the lease if %s', async (_, happen) => {
+  ])('the heartbeat of the fallback loses the lease if %s', async (_, happen) => {
     const bed = projectBed()
     const { locks, lease, events } = await holding(bed)
     happen(bed)
@@ -101,7 +101,7 @@ describe('the heartbeat of the fallback', () => {
     expect(locks.holdsProjectLock(lease)).toBe(false)
   })
 
-  it('ends the lease by the wall clock after the machine slept', async () => {
+  it('the heartbeat of the fallback ends the lease by the wall clock after the machine slept', async () => {
     const bed = projectBed()
     const { locks, lease, emitted } = await holding(bed)
     bed.clock.jump(31_000)
@@ -123,7 +123,7 @@ describe('renewProjectLock', () => {
     expect(emitted()).toEqual(['attempt', 'retry', 'waiting', 'attempt', 'renewed', 'renew-scheduled'])
   })
 
-  it('rejects if all tries fail', async () => {
+  it('renewProjectLock rejects if all tries fail', async () => {
     const bed = projectBed()
     const { locks, lease } = await holding(bed)
     bed.refuse('write', 'QuotaExceededError')
@@ -132,7 +132,7 @@ describe('renewProjectLock', () => {
     await expect(locks.renewProjectLock(lease)).rejects.toMatchObject({ code: 'lock-renewal-failed' })
   })
 
-  it('stops waiting when its signal aborts', async () => {
+  it('renewProjectLock stops waiting when its signal aborts', async () => {
     const bed = projectBed()
     const { locks, lease } = await holding(bed)
     bed.files.refuse = () => new Promise(() => {})
@@ -142,7 +142,7 @@ describe('renewProjectLock', () => {
     expect(await bed.finished(renewing, 1000)).toBe('enough')
   })
 
-  it('rejects if the lease is released in the meantime', async () => {
+  it('renewProjectLock rejects if the lease is released in the meantime', async () => {
     const bed = projectBed()
     const { locks, lease } = await holding(bed)
     bed.files.refuse = () => new Promise(() => {})
@@ -151,7 +151,7 @@ describe('renewProjectLock', () => {
     expect(await bed.finished(renewing, 1000)).toMatchObject({ code: 'lock-renewal-failed' })
   })
 
-  it('does nothing for a Web Lock, and rejects after the release', async () => {
+  it('renewProjectLock does nothing for a Web Lock, and rejects after the release', async () => {
     const { openTab, finished } = projectBed()
     const { locks, emitted } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -163,7 +163,7 @@ describe('renewProjectLock', () => {
 })
 
 describe('a Web Lock that was stolen', () => {
-  it('is a retryable loss', async () => {
+  it('a Web Lock that was stolen is a retryable loss', async () => {
     const { clock, manager, openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -184,7 +184,7 @@ describe('a page that comes back', () => {
   it.each([
     ['from the back/forward cache', shown(true)],
     ['after it was frozen', new Event('resume')],
-  ])('may not write before its lease is confirmed: %s', async (_, event) => {
+  ])('a page that comes back may not write before its lease is confirmed: %s', async (_, event) => {
     const bed = projectBed()
     const { locks, lease, page } = await holding(bed)
     page.dispatchEvent(event)
@@ -193,7 +193,7 @@ describe('a page that comes back', () => {
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('confirms a Web Lock as well, without events', async () => {
+  it('a page that comes back confirms a Web Lock as well, without events', async () => {
     const { clock, openTab, finished } = projectBed()
     const { locks, page, emitted } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -225,14 +225,14 @@ describe('a page that comes back', () => {
     expect(locks.holdsProjectLock(again)).toBe(true)
   })
 
-  it('checks nothing when it is shown for the first time', async () => {
+  it('a page that comes back checks nothing when it is shown for the first time', async () => {
     const bed = projectBed()
     const { locks, lease, page } = await holding(bed)
     page.dispatchEvent(shown(false))
     expect(locks.holdsProjectLock(lease)).toBe(true)
   })
 
-  it('is read-only if its lease expired in the meantime', async () => {
+  it('a page that comes back is read-only if its lease expired in the meantime', async () => {
     const bed = projectBed()
     const { locks, lease, page, emitted } = await holding(bed)
     bed.clock.jump(40_000)

@@ -3,7 +3,7 @@ import { projectBed } from '../../test/web/project-bed.ts'
 import type { ProjectLocks } from './index.ts'
 
 describe('releaseProjectLock', () => {
-  it('removes its own record, and the file with the last record', async () => {
+  it('releaseProjectLock removes its own record, and the file with the last record', async () => {
     const { files, openTab, finished, lockFile } = projectBed()
     const [a, b] = [openTab({ locks: null }).locks, openTab({ locks: null }).locks]
     const autosave = await finished(a.acquireProjectLock())
@@ -14,7 +14,7 @@ describe('releaseProjectLock', () => {
     expect(files.tree).toEqual({})
   })
 
-  it('releases once, however often it is called', async () => {
+  it('releaseProjectLock releases once, however often it is called', async () => {
     const { openTab, finished } = projectBed()
     const { locks, emitted } = openTab()
     const lease = await finished(locks.acquireProjectLock())
@@ -23,7 +23,7 @@ describe('releaseProjectLock', () => {
     expect(emitted()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
   })
 
-  it('does not release the lock of a successor', async () => {
+  it('releaseProjectLock does not release the lock of a successor', async () => {
     const { clock, files, openTab, finished, lockFile } = projectBed()
     const old = openTab({ locks: null })
     const lease = await finished(old.locks.acquireProjectLock())
@@ -35,7 +35,7 @@ describe('releaseProjectLock', () => {
     expect(Object.keys(files.tree)).toEqual(['project/.lock'])
   })
 
-  it('frees the lock for other tabs although the file cannot be removed', async () => {
+  it('releaseProjectLock frees the lock for other tabs although the file cannot be removed', async () => {
     const { openTab, finished, refuse } = projectBed()
     const { locks } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
@@ -44,7 +44,7 @@ describe('releaseProjectLock', () => {
     await finished(openTab({ locks: null }).locks.acquireProjectLock(), 1500)
   })
 
-  it('lets this tab acquire again although the file could not be written', async () => {
+  it('releaseProjectLock lets this tab acquire again although the file could not be written', async () => {
     const { files, openTab, finished, refuse } = projectBed()
     const { locks, emitted } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
@@ -55,7 +55,7 @@ describe('releaseProjectLock', () => {
     await finished(locks.acquireProjectLock(), 100)
   })
 
-  it('lets another scope acquire while the file is being removed, without losing its record', async () => {
+  it('releaseProjectLock lets another scope acquire while the file is being removed, without losing its record', async () => {
     const { clock, files, openTab, finished, lockFile } = projectBed()
     const a = openTab({ locks: null }).locks
     const b = openTab({ locks: null }).locks
@@ -75,7 +75,7 @@ describe('releaseProjectLock', () => {
     expect(lockFile()).toMatchObject({ history: { id: history.id } })
   })
 
-  it('removes the record of another tab by force', async () => {
+  it('releaseProjectLock removes the record of another tab by force', async () => {
     const { clock, files, openTab, finished } = projectBed()
     const holder = openTab({ locks: null })
     const foreign = await finished(holder.locks.acquireProjectLock())
@@ -103,20 +103,23 @@ describe('releaseProjectLock', () => {
     ['NoModificationAllowedError', false],
     ['NotReadableError', false],
     ['NotAllowedError', false],
-  ])('reports three failed removals, the last as an error: %s, by force: %s', async (name, force) => {
-    const { openTab, finished, refuse } = projectBed()
-    const { locks, emitted, events } = openTab({ locks: null })
-    const lease = await finished(locks.acquireProjectLock())
-    refuse('remove', name)
-    await finished(locks.releaseProjectLock(lease, { force }))
-    const warning = 'cleanup-warning'
-    expect(emitted().slice(-5)).toEqual(['release-requested', warning, warning, 'error', warning])
-    expect(events.at(-2)).toMatchObject({
-      ...{ operation: 'release', retryable: true, error: { code: 'lock-release-failed' } },
-    })
-  })
+  ])(
+    'releaseProjectLock reports three failed removals, the last as an error: %s, by force: %s',
+    async (name, force) => {
+      const { openTab, finished, refuse } = projectBed()
+      const { locks, emitted, events } = openTab({ locks: null })
+      const lease = await finished(locks.acquireProjectLock())
+      refuse('remove', name)
+      await finished(locks.releaseProjectLock(lease, { force }))
+      const warning = 'cleanup-warning'
+      expect(emitted().slice(-5)).toEqual(['release-requested', warning, warning, 'error', warning])
+      expect(events.at(-2)).toMatchObject({
+        ...{ operation: 'release', retryable: true, error: { code: 'lock-release-failed' } },
+      })
+    },
+  )
 
-  it('frees one scope of a damaged file by force; the other scope may still be held', async () => {
+  it('releaseProjectLock frees one scope of a damaged file by force; the other scope may still be held', async () => {
     const { files, openTab, finished, lockFile } = projectBed()
     const { locks } = openTab({ locks: null })
     const lease = await finished(locks.acquireProjectLock())
@@ -131,7 +134,7 @@ describe('close', () => {
   it.each([
     ['close', (locks: ProjectLocks) => locks.close()],
     ['await using', async (locks: ProjectLocks) => locks[Symbol.asyncDispose]()],
-  ])('releases held locks, ends waits, and rejects later calls: %s', async (_, close) => {
+  ])('close releases held locks, ends waits, and rejects later calls: %s', async (_, close) => {
     const { clock, files, openTab, finished } = projectBed()
     const { locks, emitted } = openTab({ locks: null })
     await finished(locks.acquireProjectLock())

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 
 describe('withProjectLock', () => {
-  it('holds the lock while the executor runs, and resolves with its result', async () => {
+  it('withProjectLock holds the lock while the executor runs, and resolves with its result', async () => {
     const { openTab, finished } = projectBed()
     const { locks, emitted } = openTab()
     const result = locks.withProjectLock(async (lease) => locks.holdsProjectLock(lease), { scope: 'history' })
@@ -10,7 +10,7 @@ describe('withProjectLock', () => {
     expect(emitted()).toEqual(['attempt', 'acquired', 'release-requested', 'released'])
   })
 
-  it('reports an error of the executor, enters read-only, releases and rethrows it', async () => {
+  it('withProjectLock reports an error of the executor, enters read-only, releases and rethrows it', async () => {
     const { openTab, finished } = projectBed()
     const { locks, emitted, events } = openTab()
     const problem = new Error('disk on fire')
@@ -26,7 +26,7 @@ describe('withProjectLock', () => {
     ['a symbol', Symbol('no')],
     ['nothing', undefined],
     ['an object without a prototype', Object.create(null)],
-  ])('rethrows %s that the executor threw', async (_, thrown) => {
+  ])('withProjectLock rethrows %s that the executor threw', async (_, thrown) => {
     const { openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const running = finished(
@@ -42,24 +42,27 @@ describe('withProjectLock', () => {
   it.each([
     ['until it succeeds', 2, 'done', 'released'],
     ['until the attempts are used up', 9, 'busy', 'released'],
-  ])('runs the executor again after a retryable error: %s', async (_, failures, outcome, last) => {
-    const { openTab, finished } = projectBed()
-    const { locks, emitted, events } = openTab()
-    let runs = 0
-    const executor = async () => {
-      if (++runs <= failures) throw Object.assign(new Error('busy'), { retryable: true })
-      return 'done'
-    }
-    expect(await finished(locks.withProjectLock(executor).catch(({ message }) => message))).toBe(outcome)
-    expect(runs).toBe(Math.min(failures + 1, 5))
-    expect(events.filter((event) => event.type === 'lock:retry').map((event) => event.delayMs)).toEqual(
-      [500, 1000, 2000, 4000].slice(0, runs - 1),
-    )
-    expect(emitted().includes('readonly-entered')).toBe(failures > 5)
-    expect(emitted().at(-1)).toBe(last)
-  })
+  ])(
+    'withProjectLock runs the executor again after a retryable error: %s',
+    async (_, failures, outcome, last) => {
+      const { openTab, finished } = projectBed()
+      const { locks, emitted, events } = openTab()
+      let runs = 0
+      const executor = async () => {
+        if (++runs <= failures) throw Object.assign(new Error('busy'), { retryable: true })
+        return 'done'
+      }
+      expect(await finished(locks.withProjectLock(executor).catch(({ message }) => message))).toBe(outcome)
+      expect(runs).toBe(Math.min(failures + 1, 5))
+      expect(events.filter((event) => event.type === 'lock:retry').map((event) => event.delayMs)).toEqual(
+        [500, 1000, 2000, 4000].slice(0, runs - 1),
+      )
+      expect(emitted().includes('readonly-entered')).toBe(failures > 5)
+      expect(emitted().at(-1)).toBe(last)
+    },
+  )
 
-  it('pauses between two runs as the retry policy says', async () => {
+  it('withProjectLock pauses between two runs as the retry policy says', async () => {
     const { openTab, finished } = projectBed()
     const { locks, events } = openTab()
     const busy = Object.assign(new Error('busy'), { retryable: true })
@@ -68,7 +71,7 @@ describe('withProjectLock', () => {
     expect(events.flatMap((event) => (event.type === 'lock:waiting' ? event.delayMs : []))).toEqual([10, 30])
   })
 
-  it('rejects if the lock was lost while the executor ran', async () => {
+  it('withProjectLock rejects if the lock was lost while the executor ran', async () => {
     const { clock, files, openTab, finished } = projectBed()
     const { locks, emitted } = openTab({ locks: null })
     const running = locks.withProjectLock(
@@ -82,7 +85,7 @@ describe('withProjectLock', () => {
     expect(emitted().at(-1)).toBe('released')
   })
 
-  it('enters read-only once if the lease expires while the executor runs', async () => {
+  it('withProjectLock enters read-only once if the lease expires while the executor runs', async () => {
     const { clock, files, openTab, finished } = projectBed()
     const { locks, events, emitted } = openTab({ locks: null })
     const running = locks.withProjectLock(async () => {
@@ -97,7 +100,7 @@ describe('withProjectLock', () => {
     expect(emitted()).toContain('error')
   })
 
-  it('does not run the executor without the lock', async () => {
+  it('withProjectLock does not run the executor without the lock', async () => {
     const { openTab, finished } = projectBed()
     await finished(openTab().locks.acquireProjectLock())
     let ran = false

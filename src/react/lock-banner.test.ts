@@ -25,7 +25,7 @@ function lockIn(state: DocumentLockState): DocumentLock {
 describe('the banner', () => {
   const buttons = (markup: string) => markup.match(/<button[^>]*>/g) ?? []
 
-  it('has no button to press while there is no lock', () => {
+  it('the banner has no button to press while there is no lock', () => {
     const [edit, ...rest] = buttons(renderToStaticMarkup(createElement(LockBanner, { lock: null })))
     expect([edit, rest]).toEqual([expect.stringContaining('disabled=""'), []])
     expect(buttons(markupOf({})).join()).not.toContain('disabled')
@@ -35,7 +35,7 @@ describe('the banner', () => {
     expect(markupOf({}, { lang })).toMatch(new RegExp(`^<section [^>]*lang="${lang}"`))
   })
 
-  it('takes the earlier name of onHandoff, and warns once', () => {
+  it('the banner takes the earlier name of onHandoff, and warns once', () => {
     const emitWarning = vi.spyOn(process, 'emitWarning').mockReturnValue()
     const save = vi.fn()
     for (let renders = 0; renders < 2; renders++) markupOf({}, { onHandOver: save })
@@ -70,9 +70,12 @@ describe('a person who waits after the holder has declined', () => {
   it.each([
     ['en', 'The other would like to go on editing. You are next.'],
     ['ja', 'ほかの人はもう少し編集を続けたいそうです。次はあなたの番です。'],
-  ] as const)('sees the place in line, too (%s)', (lang, words) => {
-    expect(textOf({ phase: 'waiting', demand: 'declined', place: 0 }, { lang })).toBe(words)
-  })
+  ] as const)(
+    'a person who waits after the holder has declined sees the place in line, too (%s)',
+    (lang, words) => {
+      expect(textOf({ phase: 'waiting', demand: 'declined', place: 0 }, { lang })).toBe(words)
+    },
+  )
 })
 
 const REQUEST = {
@@ -95,11 +98,14 @@ describe('a request from further back', () => {
     ['en', [AOI, AOI], 'Jonas would like to edit. In line before them: Aoi and 1 more. Hand over?'],
     ['en', [], 'Jonas would like to edit. Hand over?'],
     ['ja', [AOI], 'Jonasさんが編集したいそうです。先にAoiさんが順番を待っています。交代しますか。'],
-  ] as const)('tells the holder whom it passes (%s, %j)', (lang, passes, words) => {
-    expect(textOf({ ...held, request: { ...REQUEST, passes } }, { lang })).toBe(words)
-  })
+  ] as const)(
+    'a request from further back tells the holder whom it passes (%s, %j)',
+    (lang, passes, words) => {
+      expect(textOf({ ...held, request: { ...REQUEST, passes } }, { lang })).toBe(words)
+    },
+  )
 
-  it('is told to those whom it passes', () => {
+  it('a request from further back is told to those whom it passes', () => {
     const words = 'Jonas has asked to edit before you. You are next.'
     expect(textOf({ phase: 'waiting', place: 0, passedBy: REQUEST })).toBe(words)
   })
@@ -112,20 +118,23 @@ describe("a person's own other tab", () => {
     ['read-only', 'en', 'You are editing this in another tab.', 'Edit here'],
     ['lost', 'en', 'You are editing this in another tab.', 'Edit here'],
     ['read-only', 'ja', '別のタブであなたが編集しています。', 'ここで編集する'],
-  ] as const)('is not somebody else, and one click continues here (%s, %s)', (phase, lang, words, action) => {
-    const state = { phase, holder: mine, me: { sessionId: 's', clientId: 'c', name: null } }
-    expect(textOf(state, { lang })).toBe(words)
-    expect(markupOf(state, { lang })).toMatch(new RegExp(`<button[^>]*hf-primary[^>]*>${action}`))
-  })
+  ] as const)(
+    "a person's own other tab is not somebody else, and one click continues here (%s, %s)",
+    (phase, lang, words, action) => {
+      const state = { phase, holder: mine, me: { sessionId: 's', clientId: 'c', name: null } }
+      expect(textOf(state, { lang })).toBe(words)
+      expect(markupOf(state, { lang })).toMatch(new RegExp(`<button[^>]*hf-primary[^>]*>${action}`))
+    },
+  )
 
-  it('shows no question when it hands over to this person', () => {
+  it("a person's own other tab shows no question when it hands over to this person", () => {
     const markup = markupOf({ phase: 'held', held: true, request: { ...REQUEST, isOwn: true } })
     expect(markup).not.toContain('<button')
   })
 })
 
 describe('a lock that was granted before today', () => {
-  it('shows the date', () => {
+  it('a lock that was granted before today shows the date', () => {
     const since = new Date(2020, 2, 4, 14, 32).getTime()
     const holder = { ...OTHER, sessionId: 'x', name: 'Ken', since }
     expect(textOf({ phase: 'read-only', holder })).toContain('since Mar 4, 2020, 14:32.')
@@ -155,12 +164,15 @@ describe('a lock that was lost', () => {
   it.each([
     ['en', 'Your text is kept. No connection. You are no longer editing. Edit again when it is back.'],
     ['ja', '文章は残っています。接続が切れ、編集が終了しました。つながったら、もう一度編集してください。'],
-  ] as const)('says first what is safe, then that there is no connection (%s)', (lang, words) => {
-    const draft = { isUnsaved: true }
-    expect(textOf({ phase: 'lost', connected: false }, { lang, draft })).toBe(words)
-  })
+  ] as const)(
+    'a lock that was lost says first what is safe, then that there is no connection (%s)',
+    (lang, words) => {
+      const draft = { isUnsaved: true }
+      expect(textOf({ phase: 'lost', connected: false }, { lang, draft })).toBe(words)
+    },
+  )
 
-  it('says nothing of a text that was saved, or that the banner does not know', () => {
+  it('a lock that was lost says nothing of a text that was saved, or that the banner does not know', () => {
     const words = 'You are no longer editing. Edit again to continue.'
     expect(textOf({ phase: 'lost' }, { draft: { isUnsaved: false } })).toBe(words)
     expect(textOf({ phase: 'lost' })).toBe(words)
@@ -199,7 +211,7 @@ describe('an error of the lock', () => {
     },
   )
 
-  it('is shown in the own words of the page, if it has some', () => {
+  it('an error of the lock is shown in the own words of the page, if it has some', () => {
     const failed = vi.fn((reason: string) => `Sorry: ${reason}`)
     expect(alertOf('store-failed', { texts: { failed } }).text).toBe(`Sorry: ${REASON}`)
     expect(failed).toHaveBeenCalledWith(REASON, 'store-failed')

@@ -22,7 +22,7 @@ describe('a provider', () => {
     expect(shown(inside(outer, createElement(Server)))).toEqual(outer)
   })
 
-  it('counts less than what a hook says itself', () => {
+  it('a provider counts less than what a hook says itself', () => {
     expect(shown(inside(outer, createElement(Server, { name: 'Ken', url: undefined })))).toEqual({
       ...outer,
       name: 'Ken',
@@ -34,7 +34,7 @@ describe('a provider', () => {
     expect(shown(inside(outer, inner))).toEqual({ ...outer, url: 'http://b' })
   })
 
-  it('is not needed', () => {
+  it('a provider is not needed', () => {
     expect(shown(createElement(Server))).toEqual({})
   })
 
@@ -43,14 +43,14 @@ describe('a provider', () => {
     ['DraftStatusText', createElement(DraftStatusText, { state: { status: 'saved', savedAt: null } })],
     ['TextComparison', createElement(TextComparison, { theirs: 'a', mine: 'b' })],
     ['AutoSaveIndicator', createElement(AutoSaveIndicator, { autosave: null })],
-  ])('sets the language of %s, which says it to the browser', (_, component) => {
+  ])('a provider sets the language of %s, which says it to the browser', (_, component) => {
     const japanese = renderToStaticMarkup(inside({ lang: 'ja' }, component))
     expect(japanese).toContain('lang="ja"')
     expect(japanese).toMatch(/[\u3040-\u30ff]/)
     expect(renderToStaticMarkup(component)).toContain('lang="en"')
   })
 
-  it('refuses a property that it does not know', () => {
+  it('a provider refuses a property that it does not know', () => {
     const wrong = { adress: 'http://a' } as HoldfastProviderProps
     expect(() => renderToStaticMarkup(inside(wrong))).toThrow('`adress`: unknown option')
   })

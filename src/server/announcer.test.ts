@@ -6,7 +6,7 @@ import { memoryBus } from './buses/memory.ts'
 const LOCK = '/api/documents/room-1/lock'
 
 describe('the new end of a lock', () => {
-  it('is sent to pages of the own client, at most once per heartbeat', async () => {
+  it('the new end of a lock is sent to pages of the own client, at most once per heartbeat', async () => {
     await using bed = await serviceBed()
     const [page, other] = [bed.socket('room-1', 'holdfast'), bed.socket('room-1')]
     const holder = bed.browser()
@@ -62,7 +62,7 @@ describe('the name of a holder', () => {
     expect(nameIn((await holder.call('GET', LOCK)).body)).toBe('Mika')
   })
 
-  it('is told again with every heartbeat, for nodes that missed it', async () => {
+  it('the name of a holder is told again with every heartbeat, for nodes that missed it', async () => {
     const bus = memoryBus()
     await using one = await serviceBed({ bus })
     const holder = one.browser('tab-1')
@@ -73,7 +73,7 @@ describe('the name of a holder', () => {
     await eventually(async () => expect(nameIn((await late.browser().call('GET', LOCK)).body)).toBe('Aoi'))
   })
 
-  it('is refused if it is malformed, and stays if the identity has a name of its own', async () => {
+  it('the name of a holder is refused if it is malformed, and stays if the identity has a name of its own', async () => {
     await using bed = await serviceBed({ identify: async () => ({ id: 'mika', name: 'Mika of the office' }) })
     const holder = bed.browser('tab-1')
     await holder.call('POST', LOCK)
@@ -84,7 +84,7 @@ describe('the name of a holder', () => {
 })
 
 describe('the terms of a room', () => {
-  it('are those that roomTerms returns, for the lock, its heartbeats and the client', async () => {
+  it('the terms of a room are those that roomTerms returns, for the lock, its heartbeats and the client', async () => {
     await using bed = await serviceBed({
       roomTerms: (room) => (room === 'room-1' ? { ttl: '5m' } : undefined),
     })

@@ -34,7 +34,7 @@ describe('an argument that is not valid', () => {
     },
   )
 
-  it('is refused with its name: store, options', async () => {
+  it('an argument that is not valid is refused with its name: store, options', async () => {
     const webLike = { ...memoryStore(), supports: { ...memoryStore().supports, expiry: false } }
     for (const foreign of [...FOREIGN, undefined, {}, webLike])
       await expectRefusal(() => createLockServer({ ...GIVEN, store: foreign as never }), 'store')
@@ -44,12 +44,15 @@ describe('an argument that is not valid', () => {
     }
   })
 
-  it.each([10n, '', {}, null])('is refused with its name: assets %#', async (assets) => {
-    await expectRefusal(
-      () => createServer({ ...GIVEN, store: memoryStore(), assets: assets as never }),
-      'assets',
-    )
-  })
+  it.each([10n, '', {}, null])(
+    'an argument that is not valid is refused with its name: assets %#',
+    async (assets) => {
+      await expectRefusal(
+        () => createServer({ ...GIVEN, store: memoryStore(), assets: assets as never }),
+        'assets',
+      )
+    },
+  )
 
   it.each([
     ['path', { path: 7 }],
@@ -58,17 +61,20 @@ describe('an argument that is not valid', () => {
     ['maxBuffered', { maxBuffered: -1 }],
     ['clientOf', { clientOf: {} }],
     ['options', 10n],
-  ])('of attachSockets is refused with its name: %s', async (option, options) => {
-    const hub = openHub()
-    await expectRefusal(() => attachSockets(new EventEmitter(), hub, options as never), option)
-    for (const foreign of FOREIGN) {
-      await expectRefusal(() => attachSockets(foreign as never, hub), 'server')
-      await expectRefusal(() => attachSockets(new EventEmitter(), foreign as never), 'hub')
-    }
-    await hub.close()
-  })
+  ])(
+    'an argument that is not valid of attachSockets is refused with its name: %s',
+    async (option, options) => {
+      const hub = openHub()
+      await expectRefusal(() => attachSockets(new EventEmitter(), hub, options as never), option)
+      for (const foreign of FOREIGN) {
+        await expectRefusal(() => attachSockets(foreign as never, hub), 'server')
+        await expectRefusal(() => attachSockets(new EventEmitter(), foreign as never), 'hub')
+      }
+      await hub.close()
+    },
+  )
 
-  it('of memoryAudit and jsonLog is refused with its name', async () => {
+  it('an argument that is not valid of memoryAudit and jsonLog is refused with its name', async () => {
     for (const foreign of FOREIGN.filter((value) => value !== 7))
       await expectRefusal(() => memoryAudit(foreign as never), 'maxEntries')
     await expectRefusal(() => jsonLog(null as never, 'info', new FakeClock()), 'write')
@@ -190,7 +196,7 @@ describe('what the nodes of a service would not share', () => {
 })
 
 describe('the parts of a server on SQLite', () => {
-  it('keep contents, secrets and leases in one file, and close it', async () => {
+  it('the parts of a server on SQLite keep contents, secrets and leases in one file, and close it', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-parts-'))
     const path = join(directory, 'holdfast.db')
     const secrets: string[] = []

@@ -30,7 +30,7 @@ beforeEach(() => start())
 afterEach(() => bed[Symbol.asyncDispose]())
 
 describe('a takeover', () => {
-  it('tells the holder, gives it the grace period to save, and then stops its saves', async () => {
+  it('a takeover tells the holder, gives it the grace period to save, and then stops its saves', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`, { name: 'Aoi' })
     await isAsked()
     await bed.clock.advance(4999)
@@ -58,7 +58,7 @@ describe('a takeover', () => {
     expect(heard[3]?.data).toMatchObject({ reason: 'taken-over', token })
   })
 
-  it('ends as soon as the holder agrees', async () => {
+  it('a takeover ends as soon as the holder agrees', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     await bed.clock.advance(1000)
@@ -67,7 +67,7 @@ describe('a takeover', () => {
     expect(bed.clock.now() % 60_000).toBe(1000)
   })
 
-  it('cannot be prevented by a holder that declines or is gone', async () => {
+  it('a takeover cannot be prevented by a holder that declines or is gone', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     await bed.clock.advance(1000)
@@ -79,7 +79,7 @@ describe('a takeover', () => {
     expect((await taking).status).toBe(200)
   })
 
-  it('does not take the lock of a third client that got it meanwhile', async () => {
+  it('a takeover does not take the lock of a third client that got it meanwhile', async () => {
     const taking = other.call('POST', `${LOCK}/takeover`)
     await isAsked()
     const waiting = bed.browser('tab-3').call('POST', `${LOCK}?wait=30`)
@@ -89,7 +89,7 @@ describe('a takeover', () => {
     expect((await taking).body).toMatchObject({ error: 'already_locked' })
   })
 
-  it('does nothing if the client disconnects', async () => {
+  it('a takeover does nothing if the client disconnects', async () => {
     const gone = new AbortController()
     const taking = other.call('POST', `${LOCK}/takeover`, undefined, { signal: gone.signal })
     await isAsked()
@@ -100,13 +100,13 @@ describe('a takeover', () => {
     expect((await holder.call('GET', LOCK)).body).toMatchObject({ is_locked: true, token })
   })
 
-  it('can be forbidden', async () => {
+  it('a takeover can be forbidden', async () => {
     await bed[Symbol.asyncDispose]()
     await start({ takeover: false })
     expect((await other.call('POST', `${LOCK}/takeover`)).body.error).toBe('forbidden')
   })
 
-  it('by a second tab of the same session is a takeover from another client', async () => {
+  it('a takeover by a second tab of the same session is a takeover from another client', async () => {
     const second = holder.tab('tab-9')
     const taking = second.call('POST', `${LOCK}/takeover`)
     await isAsked()
@@ -117,7 +117,7 @@ describe('a takeover', () => {
 })
 
 describe('a handover request', () => {
-  it('is granted by the holder', async () => {
+  it('a handover request is granted by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     expect(requested()).toMatchObject({ kind: 'request', answer_within_ms: 15_000 })
@@ -126,7 +126,7 @@ describe('a handover request', () => {
     expect(story(heard)).toContain('document.takeover-answered 12:00:00')
   })
 
-  it('is declined by the holder', async () => {
+  it('a handover request is declined by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     await answer(holder, false)
@@ -162,7 +162,7 @@ describe('a handover request', () => {
       }
     }
 
-    it('stays open for that time, is told to the room, and is then asked again', async () => {
+    it('a handover request that the holder postpones stays open for that time, is told to the room, and is then asked again', async () => {
       const asking = other.call('POST', `${LOCK}/request`, { name: 'Aoi' })
       await isAsked()
       expect((await postpone(holder, 120_000)).status).toBe(200)
@@ -180,7 +180,7 @@ describe('a handover request', () => {
       expect((await asking).body.error).toBe('handover_unanswered')
     })
 
-    it('can be granted at any time', async () => {
+    it('a handover request that the holder postpones can be granted at any time', async () => {
       const asking = other.call('POST', `${LOCK}/request`)
       await isAsked()
       await postpone(holder, 120_000)
@@ -189,7 +189,7 @@ describe('a handover request', () => {
       expect((await asking).status).toBe(200)
     })
 
-    it('stays open although the message that told so was lost', async () => {
+    it('a handover request that the holder postpones stays open although the message that told so was lost', async () => {
       const bus = memoryBus()
       let lost = 0
       const publish = async (message: BusMessage) => {
@@ -216,15 +216,18 @@ describe('a handover request', () => {
       expect((await asking).status).toBe(200)
     })
 
-    it.each([0, 600_001, 1.5, '2m'])('is refused for %j ms', async (ms) => {
-      const asking = other.call('POST', `${LOCK}/request`)
-      await isAsked()
-      expect((await postpone(holder, ms as number)).status).toBe(400)
-      await answer(holder, false)
-      await asking
-    })
+    it.each([0, 600_001, 1.5, '2m'])(
+      'a handover request that the holder postpones is refused for %j ms',
+      async (ms) => {
+        const asking = other.call('POST', `${LOCK}/request`)
+        await isAsked()
+        expect((await postpone(holder, ms as number)).status).toBe(400)
+        await answer(holder, false)
+        await asking
+      },
+    )
 
-    it('is refused for a takeover', async () => {
+    it('a handover request that the holder postpones is refused for a takeover', async () => {
       const taking = other.call('POST', `${LOCK}/takeover`)
       await isAsked()
       expect((await postpone(holder, 60_000)).body.error).toBe('takeover_not_declinable')
@@ -233,14 +236,14 @@ describe('a handover request', () => {
     })
   })
 
-  it('takes a lock that becomes free meanwhile', async () => {
+  it('a handover request takes a lock that becomes free meanwhile', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     await holder.call('DELETE', LOCK)
     expect((await asking).status).toBe(200)
   })
 
-  it('is in every answer to the holder until it is answered, and then the next one is', async () => {
+  it('a handover request is in every answer to the holder until it is answered, and then the next one is', async () => {
     const third = bed.browser('tab-3')
     const asking = other.call('POST', `${LOCK}/request`, { name: 'Aoi' })
     await isAsked()
@@ -259,7 +262,7 @@ describe('a handover request', () => {
     expect((await taking).body).not.toHaveProperty('request')
   })
 
-  it('is over when the client withdraws it, and the room hears so', async () => {
+  it('a handover request is over when the client withdraws it, and the room hears so', async () => {
     // Gets its session.
     await other.call('GET', LOCK)
     const asking = other.call('POST', `${LOCK}/request`)
@@ -276,7 +279,7 @@ describe('a handover request', () => {
     expect((await holder.call('GET', LOCK)).body).not.toHaveProperty('request')
   })
 
-  it('reaches the holder, though the messages of the bus that told of it were lost', async () => {
+  it('a handover request reaches the holder, though the messages of the bus that told of it were lost', async () => {
     const bus = memoryBus()
     let lost = 0
     const publish = async (message: BusMessage) => {
@@ -296,7 +299,7 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(200)
   })
 
-  it('is granted although the message with the answer was lost', async () => {
+  it('a handover request is granted although the message with the answer was lost', async () => {
     const bus = memoryBus()
     let lost = 0
     const publish = async (message: BusMessage) => {
@@ -318,7 +321,7 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(200)
   })
 
-  it('is shown to the holder again if its answer could not be told', async () => {
+  it('a handover request is shown to the holder again if its answer could not be told', async () => {
     const bus = memoryBus()
     let fails = true
     const publish = async (message: BusMessage) => {
@@ -343,7 +346,7 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(200)
   })
 
-  it('gets a lock whose end was not heard', async () => {
+  it('a handover request gets a lock whose end was not heard', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     // As on a store that cannot push, at another node.
@@ -353,7 +356,7 @@ describe('a handover request', () => {
     expect((await asking).body.error).not.toBe('handover_unanswered')
   })
 
-  it('from further back names those whom it passes, to the room and in every answer to the holder', async () => {
+  it('a handover request from further back names those whom it passes, to the room and in every answer to the holder', async () => {
     const third = bed.browser('tab-3')
     for (const waiter of [other, third]) await waiter.call('GET', LOCK)
     const waits = new AbortController()
@@ -376,7 +379,7 @@ describe('a handover request', () => {
     await Promise.all(queue)
   })
 
-  it('of the first waiter passes nobody', async () => {
+  it('a handover request of the first waiter passes nobody', async () => {
     await other.call('GET', LOCK)
     const gone = new AbortController()
     const waiting = other.call('POST', `${LOCK}?wait=30`, undefined, { signal: gone.signal })
@@ -390,7 +393,7 @@ describe('a handover request', () => {
     await waiting
   })
 
-  it('of the own session is granted after the grace period, because that tab may have crashed', async () => {
+  it('a handover request of the own session is granted after the grace period, because that tab may have crashed', async () => {
     const asking = holder.tab('tab-9').call('POST', `${LOCK}/request`)
     await isAsked()
     expect(requested()).toMatchObject({ answer_within_ms: 5000 })
@@ -398,7 +401,7 @@ describe('a handover request', () => {
     expect((await asking).body.token).toBeGreaterThan(token)
   })
 
-  it('can be answered only by the holder', async () => {
+  it('a handover request can be answered only by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     expect((await answer(other, true)).body.error).toBe('not_locked_by_user')
@@ -408,28 +411,28 @@ describe('a handover request', () => {
 })
 
 describe('a save', () => {
-  it('is stopped by a newer lock that has not saved yet', async () => {
+  it('a save is stopped by a newer lock that has not saved yet', async () => {
     await bed.clock.advance(30_000)
     await other.call('POST', LOCK)
     expect((await save(holder, 'old')).body.error).toBe('stale_token')
   })
 
-  it('of a holder whose lock has expired is accepted if nobody followed', async () => {
+  it('a save of a holder whose lock has expired is accepted if nobody followed', async () => {
     await bed.clock.advance(60_000)
     expect((await save(holder, 'late')).status).toBe(200)
   })
 
-  it('with the token of another client is refused', async () => {
+  it('a save with the token of another client is refused', async () => {
     expect((await save(other, 'forged')).body.error).toBe('not_locked_by_user')
   })
 
-  it('is stopped by a lease that was acquired directly in the store', async () => {
+  it('a save is stopped by a lease that was acquired directly in the store', async () => {
     const ask = { resource: 'document:room-1', id: 'worker', owner: 'worker', ttl: 60_000 }
     await bed.store.acquire({ ...ask, replace: token })
     expect((await save(holder, 'old')).body.error).toBe('stale_token')
   })
 
-  it.each([null, 'text', 7, { nested: ['\u0000', '🔒'] }])('keeps %j as it was', async (content) => {
+  it.each([null, 'text', 7, { nested: ['\u0000', '🔒'] }])('a save keeps %j as it was', async (content) => {
     await save(holder, content)
     expect((await other.call('GET', DOCUMENT)).body).toMatchObject({ content, token })
   })

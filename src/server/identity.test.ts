@@ -10,7 +10,7 @@ const identify = (request: Request) => {
 const as = (user: string) => ({ headers: { 'X-User': user } })
 
 describe('authorize', () => {
-  it('gets what identify returned, what others see of it, and nothing else', async () => {
+  it('authorize gets what identify returned, what others see of it, and nothing else', async () => {
     const seen: Identity[] = []
     const authorize = (identity: Identity) => {
       seen.push(identity)
@@ -25,7 +25,7 @@ describe('authorize', () => {
     expect(seen).toHaveLength(2)
   })
 
-  it('gets the claims of this request, also if those of the last one were others', async () => {
+  it('authorize gets the claims of this request, also if those of the last one were others', async () => {
     const scopes: unknown[] = []
     let current = 'read'
     await using bed = await serviceBed({
@@ -79,21 +79,24 @@ describe('a public channel', () => {
     [undefined, 'document.of-ann', 403],
   ] as const
 
-  it.each(CASES)('of %s, %s: %i by the same rule as over HTTP', async (user, channel, status) => {
-    await using bed = await serviceBed({ identify, authorize: mayRead })
-    const socket = fakeSocket(bed.server.channels, opened(user))
-    const [frame] = await socket.subscribe(channel)
-    if (status === 200) expect(frame?.event).toBe('pusher_internal:subscription_succeeded')
-    else expect(frame).toMatchObject({ event: 'pusher:subscription_error', data: { status } })
-    const room = /^document\.(.+)/.exec(channel)?.[1]
-    if (room === undefined) return
-    const read = await bed
-      .browser()
-      .call('GET', `/api/documents/${room}/lock`, undefined, user ? as(user) : {})
-    expect(read.status).toBe(user ? status : 401)
-  })
+  it.each(CASES)(
+    'a public channel of %s, %s: %i by the same rule as over HTTP',
+    async (user, channel, status) => {
+      await using bed = await serviceBed({ identify, authorize: mayRead })
+      const socket = fakeSocket(bed.server.channels, opened(user))
+      const [frame] = await socket.subscribe(channel)
+      if (status === 200) expect(frame?.event).toBe('pusher_internal:subscription_succeeded')
+      else expect(frame).toMatchObject({ event: 'pusher:subscription_error', data: { status } })
+      const room = /^document\.(.+)/.exec(channel)?.[1]
+      if (room === undefined) return
+      const read = await bed
+        .browser()
+        .call('GET', `/api/documents/${room}/lock`, undefined, user ? as(user) : {})
+      expect(read.status).toBe(user ? status : 401)
+    },
+  )
 
-  it('is heard by nobody who may not read the room', async () => {
+  it('a public channel is heard by nobody who may not read the room', async () => {
     await using bed = await serviceBed({ identify, authorize: ({ id }, __, room) => room === `of-${id}` })
     const [ann, ben] = ['ann', 'ben'].map((user) => fakeSocket(bed.server.channels, opened(user)))
     await ann?.subscribe('document.of-ann')
@@ -103,7 +106,7 @@ describe('a public channel', () => {
     expect(ben?.take()).toEqual([])
   })
 
-  it('is closed to a connection without its request, and if authorize fails', async () => {
+  it('a public channel is closed to a connection without its request, and if authorize fails', async () => {
     const authorize = () => {
       throw new Error('no database')
     }
@@ -119,7 +122,7 @@ describe('a public channel', () => {
     expect(errors).toEqual(['channels'])
   })
 
-  it('is open to all if neither identify nor authorize is given', async () => {
+  it('a public channel is open to all if neither identify nor authorize is given', async () => {
     await using bed = await serviceBed()
     const [frame] = await fakeSocket(bed.server.channels, { key: 'holdfast' }).subscribe('document.1')
     expect(frame?.event).toBe('pusher_internal:subscription_succeeded')

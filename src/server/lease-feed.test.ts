@@ -10,7 +10,7 @@ import { LeaseFeed } from './lease-feed.ts'
 const TTL_MS = 30_000
 
 describe('the lease feed', () => {
-  it('reports each start and each end once, however often it observes them', async () => {
+  it('the lease feed reports each start and each end once, however often it observes them', async () => {
     const { store, reported, feed } = await start()
     const lease = await grab(store, 'a')
     for (let n = 0; n < 3; n++) feed.observe(lease)
@@ -21,7 +21,7 @@ describe('the lease feed', () => {
     expect(reported.filter((line) => !line.startsWith('renewed'))).toEqual(['started a', 'ended a released'])
   })
 
-  it('reports a renewal once, though an older report comes after it', async () => {
+  it('the lease feed reports a renewal once, though an older report comes after it', async () => {
     const { store, clock, reported, feed } = await start({ withoutPush: true })
     const first = await grab(store, 'a')
     await clock.advance(1000)
@@ -31,7 +31,7 @@ describe('the lease feed', () => {
     expect(feed.leasesOf('a')).toEqual([renewed])
   })
 
-  it('reports an expiry when it happens, without a sweep', async () => {
+  it('the lease feed reports an expiry when it happens, without a sweep', async () => {
     const { store, clock, reported } = await start()
     await grab(store, 'a')
     await clock.advance(TTL_MS - 1)
@@ -52,7 +52,7 @@ describe('the lease feed', () => {
     expect([feed.live, feed.kept, [...feed.resources]]).toEqual([0, 0, []])
   })
 
-  it('reports once that a kept resource was freed by force or stolen, in whatever order it hears of it', async () => {
+  it('the lease feed reports once that a kept resource was freed by force or stolen, in whatever order it hears of it', async () => {
     const { store, reported, feed } = await start()
     const { id, token } = await grab(store, 'a', 'mine', undefined, 60_000)
     await store.release({ resource: 'a', id })
@@ -68,7 +68,7 @@ describe('the lease feed', () => {
     expect(reported.slice(-3)).toEqual(['kept a', 'freed a taken-over', 'started a'])
   })
 
-  it('reports the end of a lease that it finds kept after a gap', async () => {
+  it('the lease feed reports the end of a lease that it finds kept after a gap', async () => {
     const { store, clock, reported, interrupt } = await start({ withoutPush: true })
     await grab(store, 'a', 'mine', undefined, 60_000)
     interrupt()
@@ -79,7 +79,7 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started a', 'ended a expired', 'kept a'])
   })
 
-  it('reads the store before it reports an expiry, because it may have missed a renewal', async () => {
+  it('the lease feed reads the store before it reports an expiry, because it may have missed a renewal', async () => {
     const { store, clock, reported, feed } = await start({ withoutPush: true })
     feed.observe(await grab(store, 'a'))
     await clock.advance(20_000)
@@ -90,7 +90,7 @@ describe('the lease feed', () => {
     expect(reported.at(-1)).toBe('ended a expired')
   })
 
-  it('reports the end of a lease before the start of the next, even if it missed the end', async () => {
+  it('the lease feed reports the end of a lease before the start of the next, even if it missed the end', async () => {
     const { store, reported, feed } = await start({ withoutPush: true })
     feed.observe(await grab(store, 'a'))
     await store.release({ resource: 'a', id: 'id of a' })
@@ -98,7 +98,7 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started a', 'ended a expired', 'started a'])
   })
 
-  it('finds what it has missed after a gap', async () => {
+  it('the lease feed finds what it has missed after a gap', async () => {
     const { store, clock, reported, feed, interrupt } = await start({ withoutPush: true })
     feed.observe(await grab(store, 'ended'))
     await store.release({ resource: 'ended', id: 'id of ended' })
@@ -108,7 +108,7 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started ended', 'started begun', 'ended ended expired'])
   })
 
-  it('reads the relevant resources every minute', async () => {
+  it('the lease feed reads the relevant resources every minute', async () => {
     const { store, clock, reported } = await start({ withoutPush: true, relevant: ['a'] })
     await clock.advance(59_000)
     await grab(store, 'a')
@@ -116,7 +116,7 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started a'])
   })
 
-  it('does not report the leases that it found at its start, but reports their end', async () => {
+  it('the lease feed does not report the leases that it found at its start, but reports their end', async () => {
     const clock = new FakeClock()
     const store = memoryStore({ clock })
     await grab(store, 'a')
@@ -127,7 +127,7 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['ended a released'])
   })
 
-  it('tries again when the store fails at an expiry', async () => {
+  it('the lease feed tries again when the store fails at an expiry', async () => {
     const { store, clock, reported, errors, fail } = await start()
     await grab(store, 'a')
     await clock.advance(TTL_MS - 1)
@@ -139,7 +139,7 @@ describe('the lease feed', () => {
     expect(reported).toEqual(['started a', 'ended a expired'])
   })
 
-  it('reports each of several leases of a resource, in any order and once', async () => {
+  it('the lease feed reports each of several leases of a resource, in any order and once', async () => {
     const { store, reported, feed } = await start({ withoutPush: true })
     const [a, b] = [await grab(store, 'r', 'a', 2), await grab(store, 'r', 'b', 2)]
     for (const lease of [b, a, b, a]) feed.observe(lease)
@@ -151,7 +151,7 @@ describe('the lease feed', () => {
     expect([feed.live, [...feed.resources]]).toEqual([1, ['r']])
   })
 
-  it('reports the end of all earlier leases before the start of an exclusive one', async () => {
+  it('the lease feed reports the end of all earlier leases before the start of an exclusive one', async () => {
     const { store, reported, feed } = await start({ withoutPush: true })
     const shared = [await grab(store, 'r', 'a', 2), await grab(store, 'r', 'b', Infinity)]
     for (const lease of shared) feed.observe(lease)
@@ -162,7 +162,7 @@ describe('the lease feed', () => {
     expect(feed.live).toBe(1)
   })
 
-  it('reports the expiry of one of several leases, and not that of the others', async () => {
+  it('the lease feed reports the expiry of one of several leases, and not that of the others', async () => {
     const { store, clock, reported, feed } = await start()
     await grab(store, 'r', 'a', 2)
     await clock.advance(10_000)
@@ -175,7 +175,7 @@ describe('the lease feed', () => {
     expect(feed.live).toBe(0)
   })
 
-  it('finds after a gap which of several leases have ended', async () => {
+  it('the lease feed finds after a gap which of several leases have ended', async () => {
     const { store, clock, reported, feed, interrupt } = await start({ withoutPush: true })
     for (const id of ['a', 'b']) feed.observe(await grab(store, 'r', id, Infinity))
     await store.release({ resource: 'r', id: 'a' })
@@ -186,7 +186,7 @@ describe('the lease feed', () => {
     expect(feed.leasesOf('r').map(({ id }) => id)).toEqual(['b', 'c'])
   })
 
-  it('reports nothing after it was closed', async () => {
+  it('the lease feed reports nothing after it was closed', async () => {
     const { store, clock, reported, feed } = await start()
     await grab(store, 'a')
     await feed.close()
@@ -197,7 +197,7 @@ describe('the lease feed', () => {
 })
 
 describe('the expiry queue', () => {
-  it('returns each item once, at its last deadline, however often the deadline moved', () => {
+  it('the expiry queue returns each item once, at its last deadline, however often the deadline moved', () => {
     checkProperty(
       fc.property(fc.array(fc.tuple(fc.nat(100), fc.nat(100)), { maxLength: 60 }), (deadlines) => {
         const queue = new ExpiryQueue<{ deadline: number; over: boolean; taken: number }>()

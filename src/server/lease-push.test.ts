@@ -34,7 +34,7 @@ describe('pushes of the lease API', () => {
     expect((await program.call('POST', LEASE, waiting)).body).toMatchObject({ granted: true })
   })
 
-  it('tell a holder that its lease was ended by force', async () => {
+  it('pushes of the lease API tell a holder that its lease was ended by force', async () => {
     const heard = await bed.privateSocket(clientChannel('client-1'))
     const { lease } = Object((await program.call('POST', LEASE, ASK)).body)
     await program.call('DELETE', LEASE, { token: lease.token })
@@ -55,7 +55,7 @@ describe('pushes of the lease API', () => {
     expect(changes.some((lease) => 'id' in lease)).toBe(false)
   })
 
-  it('raise the fence of a document that is taken over through the lease API', async () => {
+  it('pushes of the lease API raise the fence of a document that is taken over through the lease API', async () => {
     const user = bed.browser()
     const { token } = (await user.call('POST', '/api/documents/room/lock')).body
     const admin = bed.program(ADMIN_TOKEN)
@@ -73,7 +73,7 @@ describe('a client of the lease API that has died', () => {
   const ask = async (id: string, client: string, path = LEASE) =>
     (await program.call('POST', path, waiting(id, client))).body
 
-  it('costs those behind it one reservation, however many of its requests are in the queue', async () => {
+  it('a client of the lease API that has died costs those behind it one reservation, however many of its requests are in the queue', async () => {
     await program.call('POST', LEASE, ASK)
     for (let n = 0; n < 20; n++) await ask(`dead-${n}`, 'dead')
     const heard = await bed.privateSocket(clientChannel('alive'))
@@ -88,7 +88,7 @@ describe('a client of the lease API that has died', () => {
     expect(await ask('next', 'alive')).toMatchObject({ granted: true })
   })
 
-  it('keeps the leases that it holds, and a client that asks again keeps its places', async () => {
+  it('a client of the lease API that has died keeps the leases that it holds, and a client that asks again keeps its places', async () => {
     await program.call('POST', LEASE, ASK)
     await ask('first', 'polling')
     await ask('second', 'polling')
@@ -108,7 +108,7 @@ describe('a client of the lease API that has died', () => {
 })
 
 describe('several leases of a resource', () => {
-  it('are told to observers each for itself, and a share without a limit is a word', async () => {
+  it('several leases of a resource are told to observers each for itself, and a share without a limit is a word', async () => {
     const heard = await bed.privateSocket(LEASES_CHANNEL)
     for (const [id, share] of [
       ['a', 'unlimited'],
@@ -140,23 +140,27 @@ describe('an authorize of the user', () => {
     ['GET', '/api/stats', 'observe'],
     ['POST', '/api/sweep', 'lease'],
     ['POST', '/telemetry', 'telemetry'],
-  ])('is asked about all resources for %s %s, whatever the query says', async (method, path, action) => {
-    const asked: string[][] = []
-    await using own = await serviceBed({
-      authorize: (_, ...about) => {
-        asked.push(about)
-        return about[1] === 'mine'
-      },
-    })
-    expect(
-      (await own.browser().call(method, `${path}?resource=mine`, method === 'POST' ? {} : undefined)).status,
-    ).toBe(403)
-    expect(asked).toEqual([[action, '']])
-  })
+  ])(
+    'an authorize of the user is asked about all resources for %s %s, whatever the query says',
+    async (method, path, action) => {
+      const asked: string[][] = []
+      await using own = await serviceBed({
+        authorize: (_, ...about) => {
+          asked.push(about)
+          return about[1] === 'mine'
+        },
+      })
+      expect(
+        (await own.browser().call(method, `${path}?resource=mine`, method === 'POST' ? {} : undefined))
+          .status,
+      ).toBe(403)
+      expect(asked).toEqual([[action, '']])
+    },
+  )
 })
 
 describe('the lease API for sessions', () => {
-  it('is open with openLeases, except for the leases of documents', async () => {
+  it('the lease API for sessions is open with openLeases, except for the leases of documents', async () => {
     await using open = await serviceBed({ settings: { openLeases: true } })
     const [holder, other] = [open.browser(), open.browser()]
     await holder.call('POST', '/api/documents/room/lock')
@@ -188,7 +192,7 @@ describe('the lease API for sessions', () => {
       return { ...open, browser, ask, refusal, [Symbol.asyncDispose]: () => open.server.close() }
     }
 
-    it('by address, whatever the resources and ids are', async () => {
+    it('limits the waiters by address, whatever the resources and ids are', async () => {
       await using open = await openBed({ maxWaitersOfAddress: 2 })
       const { ask, refusal } = open
       const resources = ['a', 'b', 'c']
@@ -224,7 +228,7 @@ describe('the lease API for sessions', () => {
       expect((await ask('c', 'third')).body).toMatchObject({ place: 0 })
     })
 
-    it('by resource', async () => {
+    it('limits the waiters by resource', async () => {
       await using open = await openBed({ maxWaiters: 1 })
       const { ask, refusal } = open
       await ask('a', 'first', '1.1.1.1')
@@ -232,7 +236,7 @@ describe('the lease API for sessions', () => {
       expect((await ask('b', 'second', '2.2.2.2')).status).toBe(409)
     })
 
-    it('and forgets those that another node has served', async () => {
+    it('limits the waiters and forgets those that another node has served', async () => {
       await using open = await openBed({ maxWaitersOfAddress: 2 })
       const { ask, refusal } = open
       await ask('a', 'first')

@@ -21,13 +21,13 @@ describe('a request for a lock', () => {
   const failFence = () =>
     vi.spyOn(documents, 'fence').mockRejectedValueOnce(new LeaseError('store-unavailable', 'no answer'))
 
-  it('that a later unlock of the same tab has overtaken in the store is withdrawn', async () => {
+  it('a request for a lock that a later unlock of the same tab has overtaken in the store is withdrawn', async () => {
     // As stores reject a request that waits in the process.
     vi.spyOn(bed.store, 'acquire').mockRejectedValueOnce(new LeaseError('aborted', 'the id was released'))
     expect(await user.call('POST', LOCK)).toMatchObject({ status: 409, body: { error: 'withdrawn' } })
   })
 
-  it('whose fence cannot be stored gives the lock back', async () => {
+  it('a request for a lock whose fence cannot be stored gives the lock back', async () => {
     failFence()
     expect((await user.call('POST', LOCK)).status).toBe(503)
     expect(await bed.store.read([RESOURCE])).toEqual([[]])

@@ -19,13 +19,16 @@ const ERRORS: readonly (readonly [title: string, error: unknown, retryable: bool
 const ENTRY = { at: '', action: 'lock', resource: 'r', token: 1, owner: 'o' } as const
 
 describe('an error of Postgres', () => {
-  it.each(ERRORS)('means the same in every part of the server: %s', async (_, error, retryable) => {
-    const client = poolThatFailsWith(error)
-    const verdict = { code: postgresError(error).code, retryable, cause: error }
-    await expect(postgresDocuments(client).read('room')).rejects.toMatchObject(verdict)
-    await expect(postgresAudit(client).append(ENTRY)).rejects.toMatchObject(verdict)
-    await expect(postgresBus(client).publish({ topic: 'a', data: {} })).rejects.toMatchObject(verdict)
-  })
+  it.each(ERRORS)(
+    'an error of Postgres means the same in every part of the server: %s',
+    async (_, error, retryable) => {
+      const client = poolThatFailsWith(error)
+      const verdict = { code: postgresError(error).code, retryable, cause: error }
+      await expect(postgresDocuments(client).read('room')).rejects.toMatchObject(verdict)
+      await expect(postgresAudit(client).append(ENTRY)).rejects.toMatchObject(verdict)
+      await expect(postgresBus(client).publish({ topic: 'a', data: {} })).rejects.toMatchObject(verdict)
+    },
+  )
 
   it.each(['23505', '42P07', '42710'])(
     'that says that another node created the table, %s, is ignored',
@@ -35,7 +38,7 @@ describe('an error of Postgres', () => {
     },
   )
 
-  it('while the table is created does not stop the next call', async () => {
+  it('an error of Postgres while the table is created does not stop the next call', async () => {
     let failures = 1
     const client = poolThatFailsWith(coded('57P03'), () => failures-- > 0)
     await expect(postgresDocuments(client).read('room')).rejects.toMatchObject({ retryable: true })

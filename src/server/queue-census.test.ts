@@ -17,7 +17,7 @@ function census(waiting: Record<string, number | null>) {
 }
 
 describe('the count of all who wait', () => {
-  it('names the longest queues first, and leaves out what nobody waits for', async () => {
+  it('the count of all who wait names the longest queues first, and leaves out what nobody waits for', async () => {
     const { taken } = census({ a: 1, b: 0, c: 30, d: null })
     expect(await taken.read()).toEqual({
       total: 31,
@@ -28,7 +28,7 @@ describe('the count of all who wait', () => {
     })
   })
 
-  it('asks the store in parts, and once for all who want to know', async () => {
+  it('the count of all who wait asks the store in parts, and once for all who want to know', async () => {
     const { clock, asked, taken } = census(
       Object.fromEntries(Array.from({ length: 1200 }, (_, n) => [`r${n}`, 1])),
     )
@@ -41,7 +41,7 @@ describe('the count of all who wait', () => {
     expect(asked).toHaveLength(6)
   })
 
-  it('asks again after a failure', async () => {
+  it('the count of all who wait asks again after a failure', async () => {
     let fails = true
     const taken = new QueueCensus({
       clock: new FakeClock(),

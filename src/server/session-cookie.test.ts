@@ -9,24 +9,24 @@ const DAY_MS = 86_400_000
 const PLAIN = { isSecure: false, prefix: '' }
 
 describe('a session cookie', () => {
-  it('is set once, hidden from scripts and other sites, and accepted afterwards', async () => {
+  it('a session cookie is set once, hidden from scripts and other sites, and accepted afterwards', async () => {
     const { read } = await cookies([NEW])
     const { id, setCookie = '' } = await read(undefined, PLAIN)
     expect(setCookie).toMatch(/^holdfast_session=[\w.-]+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/)
     expect(await read(`theme=dark; ${valueIn(setCookie)}; other=1`, PLAIN)).toEqual({ id, isNew: false })
   })
 
-  it('is secure if the connection is', async () => {
+  it('a session cookie is secure if the connection is', async () => {
     const { read } = await cookies([NEW])
     expect((await read(undefined, { ...PLAIN, isSecure: true })).setCookie).toMatch(/; Secure$/)
   })
 
-  it('is only for the path below which the client sees the service', async () => {
+  it('a session cookie is only for the path below which the client sees the service', async () => {
     const { read } = await cookies([NEW])
     expect((await read(undefined, { ...PLAIN, prefix: '/locks' })).setCookie).toContain('; Path=/locks; ')
   })
 
-  it('is still accepted with an old secret, and signed again with the new one', async () => {
+  it('a session cookie is still accepted with an old secret, and signed again with the new one', async () => {
     const { id, setCookie = '' } = await (await cookies([OLD])).read(undefined, PLAIN)
     const rotated = await cookies([NEW, OLD])
     const again = await rotated.read(valueIn(setCookie), PLAIN)
@@ -34,7 +34,7 @@ describe('a session cookie', () => {
     expect((await (await cookies([NEW])).read(valueIn(again.setCookie), PLAIN)).id).toBe(id)
   })
 
-  it('is renewed after half of its time, and expires', async () => {
+  it('a session cookie is renewed after half of its time, and expires', async () => {
     const { read, clock } = await cookies([NEW])
     const { id, setCookie } = await read(undefined, PLAIN)
     await clock.advance(14 * DAY_MS)
@@ -52,7 +52,7 @@ describe('a session cookie', () => {
     ['no signature', (value: string) => value.replace(/\.[^.]+$/, '')],
     ['one part more', (value: string) => `${value}.x`],
     ['nonsense', () => 'holdfast_session=%00.;=..'],
-  ])('that is forged, with %s, starts a new session', async (_, forge) => {
+  ])('a session cookie that is forged, with %s, starts a new session', async (_, forge) => {
     const { read } = await cookies([NEW])
     const { id, setCookie } = await read(undefined, PLAIN)
     const forged = await read(forge(valueIn(setCookie)), PLAIN)

@@ -43,7 +43,7 @@ describe('the figures', () => {
     expect(stats.read('15m').buckets.every(({ grants, ends }) => grants + ends === 0)).toBe(true)
   })
 
-  it('are kept for a day in buckets of five minutes', async () => {
+  it('the figures are kept for a day in buckets of five minutes', async () => {
     const clock = new FakeClock()
     const stats = new StatsWindow(clock)
     stats.onTransition({ phase: 'started', lease: LEASE })
@@ -55,7 +55,7 @@ describe('the figures', () => {
     expect(stats.read('24h').buckets.every(({ grants }) => grants === 0)).toBe(true)
   })
 
-  it('keep a limited number of waits', () => {
+  it('the figures keep a limited number of waits', () => {
     const stats = new StatsWindow(new FakeClock())
     for (let n = 0; n < 5000; n++) stats.onWaited(7)
     expect(stats.read('15m').buckets.at(-1)?.waits).toEqual({ count: 5000, p50: 7, p95: 7, p99: 7 })

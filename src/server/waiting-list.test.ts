@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 
 describe('the waiting list of several nodes', () => {
-  it('keeps the time and the place of a client that moves to another node', async () => {
+  it('the waiting list of several nodes keeps the time and the place of a client that moves to another node', async () => {
     const start = clock.now()
     here.join('room', 'a', AOI)
     await clock.advance(10)
@@ -47,7 +47,7 @@ describe('the waiting list of several nodes', () => {
     expect(there.since('room', 'a')).toBeUndefined()
   })
 
-  it('tells the node where a client waited that it has come to another one', async () => {
+  it('the waiting list of several nodes tells the node where a client waited that it has come to another one', async () => {
     here.join('room', 'a', AOI)
     here.join('room', 'r', REN)
     await clock.advance(1000)
@@ -58,7 +58,7 @@ describe('the waiting list of several nodes', () => {
     expect(moved).toEqual([[here, 'room', 'a']])
   })
 
-  it('shows a waiter as long as it asks again, though other messages were lost', async () => {
+  it('the waiting list of several nodes shows a waiter as long as it asks again, though other messages were lost', async () => {
     here.join('room', 'a', AOI)
     for (let asked = 0; asked < 20; asked++) {
       await clock.advance(5000)
@@ -67,7 +67,7 @@ describe('the waiting list of several nodes', () => {
     expect(there.of('room')).toEqual({ first: [AOI], count: 1 })
   })
 
-  it('is sent in batches that do not grow with the number of waiters', async () => {
+  it('the waiting list of several nodes is sent in batches that do not grow with the number of waiters', async () => {
     const before = changes.length
     for (let n = 0; n < 1000; n++) {
       here.join('room', `id-${n}`, { session_id: `session-${n}` })
@@ -82,7 +82,7 @@ describe('the waiting list of several nodes', () => {
     expect(JSON.stringify(sent).length).toBeLessThan(60_000)
   })
 
-  it('is sent in batches also if one client comes and goes', async () => {
+  it('the waiting list of several nodes is sent in batches also if one client comes and goes', async () => {
     const before = changes.length
     for (let n = 0; n < 500; n++) {
       here.join('room', 'a', AOI)
@@ -92,7 +92,7 @@ describe('the waiting list of several nodes', () => {
     expect(changes.length - before).toBeLessThanOrEqual(2 * 6 * 2)
   })
 
-  it('forgets the waiters of a node that is silent', async () => {
+  it('the waiting list of several nodes forgets the waiters of a node that is silent', async () => {
     there.join('room', 'a', AOI)
     await clock.advance(39_000)
     expect(here.of('room').first).toEqual([AOI])

@@ -34,7 +34,7 @@ beforeEach(async () => {
 afterEach(() => bed[Symbol.asyncDispose]())
 
 describe('a request that waits', () => {
-  it('is answered when it gets the lock, first in, first out', async () => {
+  it('a request that waits is answered when it gets the lock, first in, first out', async () => {
     const [first, second] = [bed.browser('first'), bed.browser('second')]
     const waits = [await wait(first, 'Aoi')]
     await bed.clock.advance(1)
@@ -52,7 +52,7 @@ describe('a request that waits', () => {
     await eventually(async () => expect(await waitingNames()).toEqual([]))
   })
 
-  it('gets the lock when the lease of the holder expires', async () => {
+  it('a request that waits gets the lock when the lease of the holder expires', async () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 60)
     await bed.clock.advance(30_000)
     expect((await answer).status).toBe(200)
@@ -60,13 +60,13 @@ describe('a request that waits', () => {
     expect(events.indexOf('document.unlocked')).toBeLessThan(events.lastIndexOf('document.locked'))
   })
 
-  it('is refused with its place when the wait is over', async () => {
+  it('a request that waits is refused with its place when the wait is over', async () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 4)
     await bed.clock.advance(4000)
     expect((await answer).body).toMatchObject({ error: 'already_locked', place: 0 })
   })
 
-  it('is counted as a refusal, in both APIs', async () => {
+  it('a request that waits is counted as a refusal, in both APIs', async () => {
     const admin = bed.program(ADMIN_TOKEN)
     await bed.browser('other').call('POST', LOCK)
     const ask = { id: 'a', owner: 'x', ttl: 1000 }
@@ -75,7 +75,7 @@ describe('a request that waits', () => {
     expect(buckets.at(-1)).toMatchObject({ grants: 1, refusals: 2 })
   })
 
-  it('waits no longer than maxWait, which the message about an invalid wait names', async () => {
+  it('a request that waits waits no longer than maxWait, which the message about an invalid wait names', async () => {
     await using brief = await serviceBed({ settings: { maxWait: 5000 } })
     await brief.browser('holder').call('POST', LOCK)
     const waiting = brief.browser('first').call('POST', `${LOCK}?wait=3600`)
@@ -88,7 +88,7 @@ describe('a request that waits', () => {
     expect(body.message).toBe('wait: expected a number of seconds such as 30, of which this server allows 5')
   })
 
-  it('keeps its place if the client repeats it', async () => {
+  it('a request that waits keeps its place if the client repeats it', async () => {
     const [first, second] = [bed.browser('first'), bed.browser('second')]
     const early = await wait(first, 'Aoi', 4)
     const late = await wait(second, 'Ren', 20)
@@ -102,7 +102,7 @@ describe('a request that waits', () => {
     expect((await late.answer).status).toBe(200)
   })
 
-  it('is measured from when it took its place, however often the client repeated it', async () => {
+  it('a request that waits is measured from when it took its place, however often the client repeated it', async () => {
     const first = bed.browser('first')
     const { answer } = await wait(first, 'Aoi', 20)
     await bed.clock.advance(20_000)
@@ -118,7 +118,7 @@ describe('a request that waits', () => {
     expect(buckets.at(-1).waits).toMatchObject({ count: 1, p50: 35_000 })
   })
 
-  it('loses its place if the client does not repeat it', async () => {
+  it('a request that waits loses its place if the client does not repeat it', async () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 4)
     await bed.clock.advance(4000)
     await answer
@@ -128,7 +128,7 @@ describe('a request that waits', () => {
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
 
-  it('ends when the client disconnects, and leaves its place', async () => {
+  it('a request that waits ends when the client disconnects, and leaves its place', async () => {
     const gone = new AbortController()
     const { answer } = await wait(bed.browser('first'), 'Aoi', 30, gone.signal)
     gone.abort()
@@ -138,7 +138,7 @@ describe('a request that waits', () => {
     expect((await bed.browser('other').call('POST', LOCK)).status).toBe(200)
   })
 
-  it('is superseded by a later request of the same tab', async () => {
+  it('a request that waits is superseded by a later request of the same tab', async () => {
     const first = bed.browser('first')
     await first.call('GET', LOCK)
     const { answer: earlier } = await wait(first, 'Aoi')
@@ -148,7 +148,7 @@ describe('a request that waits', () => {
     expect((await later).status).toBe(200)
   })
 
-  it('leaves its place to a later request of the same tab at another node', async () => {
+  it('a request that waits leaves its place to a later request of the same tab at another node', async () => {
     const bus = memoryBus()
     await using here = await serviceBed({ bus })
     const { store, clock } = here
@@ -190,7 +190,7 @@ describe('a request that waits', () => {
     },
   )
 
-  it('of a tab that has come back is not ended by the late news that it had given up', async () => {
+  it('a request that waits of a tab that has come back is not ended by the late news that it had given up', async () => {
     const late: BusMessage[] = []
     await using nodes = await twoNodes(late)
     const { here, there, clock } = nodes
@@ -207,7 +207,7 @@ describe('a request that waits', () => {
     expect((await there.call('PUT', LOCK)).status).toBe(200)
   })
 
-  it('ends when its tab takes over meanwhile, and does not release that lock', async () => {
+  it('a request that waits ends when its tab takes over meanwhile, and does not release that lock', async () => {
     const first = bed.browser('first')
     await first.call('GET', LOCK)
     const { answer } = await wait(first, 'Aoi')
@@ -325,7 +325,7 @@ describe('a request that waits', () => {
     })
   })
 
-  it('waits on while the store is away', async () => {
+  it('a request that waits waits on while the store is away', async () => {
     const acquire = vi.spyOn(bed.store, 'acquire')
     const { answer } = await wait(bed.browser('first'), 'Aoi', 20)
     acquire.mockRejectedValue(new LeaseError('store-unavailable', 'Redis: the connection is down'))
@@ -337,7 +337,7 @@ describe('a request that waits', () => {
     expect((await answer).status).toBe(200)
   })
 
-  it('is told that the store is away when the wait is over', async () => {
+  it('a request that waits is told that the store is away when the wait is over', async () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 20)
     const unavailable = new LeaseError('store-unavailable', 'Redis: the connection is down')
     vi.spyOn(bed.store, 'acquire').mockRejectedValue(unavailable)
@@ -345,7 +345,7 @@ describe('a request that waits', () => {
     expect((await answer).body.error).toBe('store_unavailable')
   })
 
-  it('is refused if too many of one address wait, whatever their rooms and sessions are', async () => {
+  it('a request that waits is refused if too many of one address wait, whatever their rooms and sessions are', async () => {
     const clientOf = (request: Request) => request.headers.get('x-address') ?? undefined
     await using narrow = await serviceBed({ clientOf, settings: { maxWaitersOfAddress: 1 } })
     const wait = (address: string, room: string, path = '?wait=30') =>
@@ -371,7 +371,7 @@ describe('a request that waits', () => {
     expect((await wait('1.1.1.1', 'c')).status).toBe(200)
   })
 
-  it('is refused if too many wait for one room', async () => {
+  it('a request that waits is refused if too many wait for one room', async () => {
     await using narrow = await serviceBed({ settings: { maxWaiters: 1 } })
     await narrow.browser('holder').call('POST', LOCK)
     const [first, second] = [narrow.browser('first'), narrow.browser('second')]
@@ -389,7 +389,7 @@ describe('a request that waits', () => {
     await answer
   })
 
-  it('ends after maxWait, even if it asked for more', async () => {
+  it('a request that waits ends after maxWait, even if it asked for more', async () => {
     const { answer } = await wait(bed.browser('first'), 'Aoi', 600)
     for (let n = 0; n < 6; n++) {
       await holder.call('PUT', LOCK)

@@ -49,11 +49,14 @@ describe.each<[string, unknown]>([
 describe('MySQL', () => {
   const clientWith = (answer: unknown) => ({ query: async () => answer, execute() {} }) as never
 
-  it.each([undefined, [], [undefined], [null]])('that answers with %j has not answered', async (answer) => {
-    await expect(mysqlDatabase(clientWith(answer)).query('select 1')).rejects.toMatchObject(UNAVAILABLE)
-  })
+  it.each([undefined, [], [undefined], [null]])(
+    'MySQL that answers with %j has not answered',
+    async (answer) => {
+      await expect(mysqlDatabase(clientWith(answer)).query('select 1')).rejects.toMatchObject(UNAVAILABLE)
+    },
+  )
 
-  it('that answers a request for a lease without a row has not answered', async () => {
+  it('MySQL that answers a request for a lease without a row has not answered', async () => {
     const database = mysqlDatabase(clientWith([[[], {}], []]))
     const queries = mysqlQueriesOf(database, mysqlNamesOf(undefined, 'leases'))
     await expect(queries.acquire(ask, 'channel')).rejects.toMatchObject(UNAVAILABLE)
@@ -69,13 +72,13 @@ describe.each<[string, unknown]>([
   const redis = { cluster: false, eval: async () => answer, evalSha: async () => answer }
   const operation = { shard: 0, keys: ['k'], args: ['renew'] }
 
-  it('has not answered, one call or many', async () => {
+  it('MySQL has not answered, one call or many', async () => {
     const batches = new Batches(redis as unknown as RedisDatabase, 'holdfast')
     const calls = Array.from({ length: 3 }, () => batches.run(operation, new Stop()))
     for (const call of calls) await expect(call).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('has not answered who waits', async () => {
+  it('MySQL has not answered who waits', async () => {
     const queries = new Queries(
       { run: async () => ({ now: 1, value: String(answer) }) } as unknown as Batches,
       'holdfast',

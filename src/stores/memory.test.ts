@@ -19,7 +19,7 @@ describe('bad arguments', () => {
   it.each([
     ['options', FOREIGN.map((given) => () => memoryStore(given))],
     ['clock', [{} as never, ...FOREIGN].map((clock) => () => memoryStore({ clock }))],
-  ] as const)('are refused at once: %s', (option, attempts) => {
+  ] as const)('bad arguments are refused at once: %s', (option, attempts) => {
     for (const open of attempts) {
       expect(open).toThrow(LeaseError)
       expect(open).toThrow(`${option}: expected`)

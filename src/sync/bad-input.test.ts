@@ -30,7 +30,7 @@ describe('messages', () => {
     { action: 'entityPatch', ops: [{ op: 'remove' }] },
   ]
 
-  it('that are foreign are ignored silently, malformed ones with a warning, and nothing changes', async () => {
+  it('messages that are foreign are ignored silently, malformed ones with a warning, and nothing changes', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [page] = await opened(extension, 'Page')
@@ -52,7 +52,7 @@ describe('messages', () => {
   it.each([
     ['a BigInt', { big: 1n }],
     ['a cycle', cyclic],
-  ])('may contain %s, which a channel can carry and JSON cannot', async (_, extra) => {
+  ])('messages may contain %s, which a channel can carry and JSON cannot', async (_, extra) => {
     const [storage, connect] = [memoryStorage(), memoryMessengers()]
     const onWarning = vi.fn()
     createSync({ storage, messenger: connect(), onWarning })
@@ -143,7 +143,7 @@ describe('stored data', () => {
     },
   )
 
-  it('with one invalid setting shows the default in its place, and other settings can be saved', async () => {
+  it('stored data with one invalid setting shows the default in its place, and other settings can be saved', async () => {
     const settings = { featureEnabled: true, scopeMode: 'all', themeToken: 'mauve', own: 1 }
     const { sync, storage } = await read({ [STORAGE_KEYS.settings]: settings })
     expect(sync.settings).toMatchObject({ themeToken: '#6441a5', own: 1 })
@@ -158,7 +158,7 @@ describe('stored data', () => {
     expect(sync.settings.themeToken).toBe('#000')
   })
 
-  it('keeps unknown fields of the settings', async () => {
+  it('stored data keeps unknown fields of the settings', async () => {
     const { sync, storage } = await read({})
     expect(sync.settings).toMatchObject({ fromTomorrow: [1], featureEnabled: false })
     await sync.updateSettings({ featureEnabled: true })
@@ -208,7 +208,7 @@ describe('stored data', () => {
     },
   )
 
-  it('of the layout one-key has an index that cannot be rebuilt', async () => {
+  it('stored data of the layout one-key has an index that cannot be rebuilt', async () => {
     const sync = createSync<Item>({ storage: memoryStorage(), layout: 'one-key' })
     await expect(sync.rebuildIndex()).rejects.toMatchObject({ code: 'store-failed' })
   })
@@ -219,7 +219,7 @@ describe('stored data', () => {
     [{ option: 7 }],
     [{ schemaVersion: 7, shards: -1 }],
     [{ option: 'A', shards: 1e9 }],
-  ])('with %j as its format is refused, and stays as it is', async (format) => {
+  ])('stored data with %j as its format is refused, and stays as it is', async (format) => {
     const items = { ...valid, [STORAGE_KEYS.meta]: { revision: 1, ...format } }
     const storage = memoryStorage(items)
     const sync = createSync<Item>({ storage, onWarning: () => {} })
@@ -239,7 +239,7 @@ describe('stored data', () => {
     },
   )
 
-  it('with a cyclic entity, which a storage may clone, is shown together with the other entities', async () => {
+  it('stored data with a cyclic entity, which a storage may clone, is shown together with the other entities', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a', 'b'] }, 'trackedEntity:a': cyclic })
     const onWarning = vi.fn()
     const sync = createSync<object>({ storage, onWarning })
@@ -251,7 +251,7 @@ describe('stored data', () => {
     expect(onWarning).not.toHaveBeenCalled()
   })
 
-  it('is read again after failed reads, with one warning', async () => {
+  it('stored data is read again after failed reads, with one warning', async () => {
     const { sync, storage, codes } = await read({})
     vi.useFakeTimers()
     const get = vi.spyOn(storage, 'get').mockRejectedValue(new Error('busy'))
@@ -276,7 +276,7 @@ describe('an entity', () => {
     'constructor',
     ' ',
     '.',
-  ])('may have the id %j, in both layouts', async (id) => {
+  ])('an entity may have the id %j, in both layouts', async (id) => {
     for (const layout of ['one-key', 'key-per-entity'] as const) {
       const storage = memoryStorage()
       const [one, two] = [createSync<Item>({ storage, layout }), createSync<Item>({ storage, layout })]
@@ -289,7 +289,7 @@ describe('an entity', () => {
     }
   })
 
-  it('with the field __proto__ does not change any prototype', async () => {
+  it('an entity with the field __proto__ does not change any prototype', async () => {
     const sync = createSync<object>({ storage: memoryStorage() })
     const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')
     await sync.setEntity('a', hostile)
@@ -299,7 +299,7 @@ describe('an entity', () => {
     expect(sync.get('a')).not.toHaveProperty('polluted')
   })
 
-  it('with an object that cannot be read, or with too many levels, is refused with the reason', async () => {
+  it('an entity with an object that cannot be read, or with too many levels, is refused with the reason', async () => {
     const sync = createSync<object>({ storage: memoryStorage() })
     const nested = (levels: number): object => (levels === 0 ? {} : { v: nested(levels - 1) })
     await expect(
@@ -309,7 +309,7 @@ describe('an entity', () => {
     await sync.setEntity('a', nested(63))
   })
 
-  it('is copied, so that later changes of the object have no effect', async () => {
+  it('an entity is copied, so that later changes of the object have no effect', async () => {
     const sync = createSync<{ list: number[] }>({ storage: memoryStorage() })
     const entity = { list: [1] }
     const written = sync.setEntity('a', entity)
@@ -333,7 +333,7 @@ describe('an entity', () => {
     ['a cycle', 'a', cyclic],
     ['a BigInt', 'a', { big: 1n }],
     ['a getter that throws', 'a', Object.defineProperty({}, 'x', { enumerable: true, get: () => fails() })],
-  ])('with %s is refused at once, and nothing is shown', async (_what, id, entity) => {
+  ])('an entity with %s is refused at once, and nothing is shown', async (_what, id, entity) => {
     const sync = createSync<object>({ storage: memoryStorage() })
     await expect(sync.setEntity(id as string, entity as object)).rejects.toMatchObject({
       code: 'invalid-argument',
@@ -347,7 +347,7 @@ describe('an entity', () => {
     [{ at: new Date(0) }, 'entity a.at: expected a JSON value, got a Date'],
     [{ run: () => {} }, 'entity a.run: expected a JSON value, got a function'],
     [{ own: cyclic }, 'entity a.own.self: expected a JSON value without a cycle, got an object'],
-  ])('that JSON cannot carry is refused by name: %o', async (entity, message) => {
+  ])('an entity that JSON cannot carry is refused by name: %o', async (entity, message) => {
     const sync = createSync<object>({ storage: memoryStorage() })
     await expect(sync.setEntity('a', entity)).rejects.toMatchObject({ code: 'invalid-argument', message })
   })

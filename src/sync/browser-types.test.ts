@@ -7,7 +7,7 @@ import { type ChromeApi, chromeContext, chromeMessenger, chromeStorage } from '.
 declare const browser: typeof Browser
 
 describe('the api of an extension', () => {
-  it('may be `browser` of WXT', () => {
+  it('the api of an extension may be `browser` of WXT', () => {
     expectTypeOf<typeof browser>().not.toBeAny()
     expectTypeOf<typeof browser>().toExtend<ChromeApi>()
     const callers = () => [
@@ -18,7 +18,7 @@ describe('the api of an extension', () => {
     expectTypeOf(callers).toBeFunction()
   })
 
-  it('may be `chrome` of @types/chrome', () => {
+  it('the api of an extension may be `chrome` of @types/chrome', () => {
     expectTypeOf<typeof chrome>().toExtend<ChromeApi>()
   })
 })

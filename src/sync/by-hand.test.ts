@@ -55,7 +55,7 @@ async function removeByHand(removedEntityId: string): Promise<void> {
 }
 
 describe('the index', () => {
-  it('shows an id that was added by hand, and keeps it when the library adds another', async () => {
+  it('the index shows an id that was added by hand, and keeps it when the library adds another', async () => {
     await done(addByHand('entityA', { n: 1, checked: true }))
     expect(page.state.entries).toEqual([['entityA', { n: 1, checked: true }]])
     await done(page.setEntity('entityB', { n: 2 }))
@@ -64,7 +64,7 @@ describe('the index', () => {
     expect(page.get('entityB')).toEqual({ n: 3 })
   })
 
-  it('loses an id that was removed by hand, also twice, also if it never existed', async () => {
+  it('the index loses an id that was removed by hand, also twice, also if it never existed', async () => {
     await done(page.setEntity('entityA', { n: 1 }))
     for (const id of ['entityA', 'entityA', 'never']) await done(removeByHand(id))
     expect(page.state.entries).toEqual([])
@@ -76,7 +76,7 @@ describe('the index', () => {
 describe('entityDelta', () => {
   const send = (message: object) => done(chrome.runtime.sendMessage(message))
 
-  it('is dropped for an id that is not in the index', async () => {
+  it('entityDelta is dropped for an id that is not in the index', async () => {
     await done(chrome.storage.local.set({ 'trackedEntity:ghost': { n: 1 } }))
     const seen = changesOf(page)
     const get = vi.spyOn(page.context.api.storage.local, 'get')
@@ -87,7 +87,7 @@ describe('entityDelta', () => {
     expect(get).not.toHaveBeenCalled()
   })
 
-  it('that is late does not replace the stored value', async () => {
+  it('entityDelta that is late does not replace the stored value', async () => {
     await done(page.setEntity('entityA', { n: 2 }))
     const seen = changesOf(page)
     await send({ action: 'entityDelta', revision: 42, delta: { entityA: { n: 1 } } })
@@ -98,7 +98,7 @@ describe('entityDelta', () => {
   it.each([
     ['entityDelta', { delta: { entityA: null } }],
     ['entityPatch', { ops: [{ op: 'remove', entityId: 'entityA' }] }],
-  ])('with a removal (%s) removes from index, cache and view', async (action, body) => {
+  ])('entityDelta with a removal (%s) removes from index, cache and view', async (action, body) => {
     await done(page.setEntity('entityA', { n: 1 }))
     await done(page.setEntity('entityB', { n: 2 }))
     const seen = changesOf(page)
@@ -107,7 +107,7 @@ describe('entityDelta', () => {
     expect(storedIndex()).toEqual({ ids: ['entityB'] })
   })
 
-  it('with a removal before the end of the bootstrap is applied after it', async () => {
+  it('entityDelta with a removal before the end of the bootstrap is applied after it', async () => {
     await done(addByHand('entityA', { n: 1 }))
     page.context.kill()
     const late = extension.openPage()
@@ -120,7 +120,7 @@ describe('entityDelta', () => {
     expect(storedIndex()).toEqual({ ids: [] })
   })
 
-  it('with a removal that is older than the stored entity removes nothing', async () => {
+  it('entityDelta with a removal that is older than the stored entity removes nothing', async () => {
     await done(page.setEntity('entityA', { n: 1 }))
     await done(page.removeEntity('entityA'))
     await done(page.setEntity('entityA', { n: 2 }))
@@ -128,7 +128,7 @@ describe('entityDelta', () => {
     expect(page.get('entityA')).toEqual({ n: 2 })
   })
 
-  it('from the library has the documented format', async () => {
+  it('entityDelta from the library has the documented format', async () => {
     const received: unknown[] = []
     chrome.runtime.onMessage.addListener((message) => {
       received.push(message)
@@ -157,7 +157,7 @@ describe('entityDelta', () => {
 })
 
 describe('storage.onChanged', () => {
-  it('updates a hand-written view key by key, without an endless loop', async () => {
+  it('storage.onChanged updates a hand-written view key by key, without an endless loop', async () => {
     const localCache = new Map<string, unknown>()
     const dom: string[] = []
     function applyEntityState(entityId: string, newValue: unknown) {
@@ -188,7 +188,7 @@ describe('storage.onChanged', () => {
     expect(dom).toEqual(['entityA {"n":1}', 'settings', 'cleared'])
   })
 
-  it('of an index that was emptied by hand clears cache and view', async () => {
+  it('storage.onChanged of an index that was emptied by hand clears cache and view', async () => {
     await done(page.setEntity('entityA', { n: 1 }))
     const seen = changesOf(page)
     await done(chrome.storage.local.set({ 'trackedEntities:index': { ids: [] } }))
@@ -220,7 +220,7 @@ describe('orphans', () => {
       () => cleanupByIndexDiff(['entityA', 'orphan'], ['entityA']),
     ],
     ['by the library', () => page.cleanupOrphans()],
-  ])('are removed %s, and nothing else', async (_how, cleanup: () => Promise<unknown>) => {
+  ])('orphans are removed %s, and nothing else', async (_how, cleanup: () => Promise<unknown>) => {
     await done(page.setEntity('entityA', { n: 1 }))
     await done(chrome.storage.local.set({ 'trackedEntity:orphan': { n: 2 }, foreign: 3 }))
     await done(cleanup())

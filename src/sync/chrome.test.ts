@@ -76,7 +76,7 @@ describe('the area', () => {
       return { extension, page }
     }
 
-    it('refuses what can never fit', async () => {
+    it('sync, after the writes of a minute are used up refuses what can never fit', async () => {
       const { extension, page } = await busyPage()
       const entities = Array.from({ length: 40 }, (_, n) => [`large ${n}`, large(n)] as const)
       await expect(extension.resolved(page.setEntities(entities))).rejects.toMatchObject({
@@ -87,7 +87,7 @@ describe('the area', () => {
       expect(extension.browser.items('local')).toEqual({})
     })
 
-    it('refuses the write that does not fit beside those that wait, and stores the others later', async () => {
+    it('sync, after the writes of a minute are used up refuses the write that does not fit beside those that wait, and stores the others later', async () => {
       const { extension, page } = await busyPage()
       const waits: number[] = []
       page.subscribe((change) => change.type === 'waiting' && waits.push(change.waiting))
@@ -106,7 +106,7 @@ describe('the area', () => {
       expect(stored.sort()).toEqual(written.map((id) => STORAGE_KEYS.entityPrefix + id).sort())
     })
 
-    it('tells a content script that its write does not fit', async () => {
+    it('sync, after the writes of a minute are used up tells a content script that its write does not fit', async () => {
       const { extension, page } = await busyPage()
       extension.startWorker()
       const [tab] = await opened(extension, 'Tab')
@@ -121,7 +121,7 @@ describe('the area', () => {
     })
   })
 
-  it('is refused if the browser does not have it', () => {
+  it('the area is refused if the browser does not have it', () => {
     const { api } = fakeBrowser({ clock: new FakeClock() }).openPage()
     const { session: _none, ...storage } = api.storage
     expect(() => chromeStorage('session', { ...api, storage })).toThrow('area')
@@ -130,7 +130,7 @@ describe('the area', () => {
     )
   })
 
-  it('lists its keys also in a browser without getKeys', async () => {
+  it('the area lists its keys also in a browser without getKeys', async () => {
     const clock = new FakeClock()
     const { api } = fakeBrowser({ clock, latency: [0, 0] }).openPage()
     const { getKeys: _none, ...local } = api.storage.local
@@ -145,7 +145,7 @@ describe('the area', () => {
 })
 
 describe('an extension that was unloaded', () => {
-  it('rejects writes with an error', async () => {
+  it('an extension that was unloaded rejects writes with an error', async () => {
     const { api } = fakeBrowser({ clock: new FakeClock() }).openTab()
     const unloaded = () => {
       throw new Error('Extension context invalidated.')
@@ -168,7 +168,7 @@ describe('an extension that was unloaded', () => {
 })
 
 describe('a page that returns from the back/forward cache', () => {
-  it('reads everything again', async () => {
+  it('a page that returns from the back/forward cache reads everything again', async () => {
     const clock = new FakeClock()
     const browser = fakeBrowser({ clock })
     const returns: ((event: { persisted: boolean }) => void)[] = []
@@ -220,7 +220,7 @@ describe('a page that returns from the back/forward cache', () => {
 })
 
 describe('Firefox', () => {
-  it('reports keys that did not change, but the sync emits no change for them', async () => {
+  it('Firefox reports keys that did not change, but the sync emits no change for them', async () => {
     const extension = fakeExtension({ flavour: 'firefox' })
     const [one, two] = await opened(extension, 'Page', 'Page')
     const events = vi.fn()
@@ -236,7 +236,7 @@ describe('Firefox', () => {
 describe('a context', () => {
   const browser = fakeBrowser({ clock: new FakeClock() })
 
-  it('of the extension writes under a Web Lock, a content script through the worker', () => {
+  it('a context of the extension writes under a Web Lock, a content script through the worker', () => {
     const [page, tab] = [browser.openPage(), browser.openTab()]
     vi.stubGlobal('navigator', { locks: page.locks })
     expect(chromeContext({ api: page.api, href: page.href })).toHaveProperty('locks')
@@ -244,13 +244,13 @@ describe('a context', () => {
     vi.unstubAllGlobals()
   })
 
-  it('without Web Locks is refused by webLocks', () => {
+  it('a context without Web Locks is refused by webLocks', () => {
     vi.stubGlobal('navigator', {})
     expect(() => webLocks()).toThrow('Web Locks')
     vi.unstubAllGlobals()
   })
 
-  it('passes on why the browser refused a Web Lock', async () => {
+  it('a context passes on why the browser refused a Web Lock', async () => {
     const cause = new DOMException('not for this document', 'SecurityError')
     const locks = webLocks({ locks: { request: () => Promise.reject(cause) } })
     await expect(locks.withLease('r', async () => {})).rejects.toMatchObject({
@@ -261,7 +261,7 @@ describe('a context', () => {
     })
   })
 
-  it('uses browser.* if both browser.* and chrome.* exist', () => {
+  it('a context uses browser.* if both browser.* and chrome.* exist', () => {
     vi.stubGlobal('chrome', browser.openPage().api)
     expect(() => chromeStorage('local')).not.toThrow()
     vi.stubGlobal('browser', { runtime: {}, storage: {} })

@@ -34,7 +34,7 @@ describe('reset and clean-up', () => {
     })
   })
 
-  it('are done by the coordinator at the start, and when ids leave the index', async () => {
+  it('reset and clean-up are done by the coordinator at the start, and when ids leave the index', async () => {
     const extension = fakeExtension()
     const { api } = extension.browser.openPage()
     await extension.resolved(
@@ -54,7 +54,7 @@ describe('reset and clean-up', () => {
 })
 
 describe('messages', () => {
-  it('without a receiver cause a warning, and the write succeeds', async () => {
+  it('messages without a receiver cause a warning, and the write succeeds', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     await extension.resolved(page.setEntity('a', { n: 1 }))
@@ -62,7 +62,7 @@ describe('messages', () => {
     expect(extension.warnings.map(({ code }) => code)).toEqual(['no-receiver'])
   })
 
-  it('without an answer are sent again as often as `resend` says', async () => {
+  it('messages without an answer are sent again as often as `resend` says', async () => {
     const extension = fakeExtension({ sync: { ackTimeout: 150, resend: 2 } })
     const mute = extension.browser.openPage()
     const received: unknown[] = []
@@ -78,7 +78,7 @@ describe('messages', () => {
     await extension.resolved(page.close())
   })
 
-  it('are sent after the write is stored', async () => {
+  it('messages are sent after the write is stored', async () => {
     const extension = fakeExtension()
     const stored: unknown[] = []
     extension.browser.openPage().api.runtime.onMessage.addListener(() => {
@@ -91,7 +91,7 @@ describe('messages', () => {
     expect(stored).toEqual([{ ids: ['a'] }])
   })
 
-  it('of memoryMessengers connect contexts of one process', async () => {
+  it('messages of memoryMessengers connect contexts of one process', async () => {
     const [storage, connect] = [memoryStorage(), memoryMessengers()]
     const [one, two] = [0, 1].map(() => createSync<Item>({ storage, messenger: connect() }))
     await two?.bootstrap()
@@ -101,7 +101,7 @@ describe('messages', () => {
 })
 
 describe('a content script', () => {
-  it('works on a page without https, where there is no crypto.randomUUID', async () => {
+  it('a content script works on a page without https, where there is no crypto.randomUUID', async () => {
     const { getRandomValues } = crypto
     vi.stubGlobal('crypto', { getRandomValues: getRandomValues.bind(crypto) })
     const extension = fakeExtension()
@@ -112,7 +112,7 @@ describe('a content script', () => {
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
   })
 
-  it('completes its write although the worker dies during the operation', async () => {
+  it('a content script completes its write although the worker dies during the operation', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [tab] = await opened(extension, 'Tab')
@@ -126,7 +126,7 @@ describe('a content script', () => {
     expect(extension.browser.items()[STORAGE_KEYS.index]).toEqual({ ids: ['a'] })
   })
 
-  it('counts once although the worker dies after the update is stored, before anybody hears of it', async () => {
+  it('a content script counts once although the worker dies after the update is stored, before anybody hears of it', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [tab] = await opened(extension, 'Tab')
@@ -143,7 +143,7 @@ describe('a content script', () => {
     expect(extension.browser.items()['trackedEntity:a']).toEqual({ n: 2 })
   })
 
-  it('removes orphans through the worker, and gets their ids', async () => {
+  it('a content script removes orphans through the worker, and gets their ids', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [tab] = await opened(extension, 'Tab')
@@ -163,7 +163,7 @@ describe('a content script', () => {
     ])
   })
 
-  it('keeps its writes in the log while there is no coordinator, and every context shows them', async () => {
+  it('a content script keeps its writes in the log while there is no coordinator, and every context shows them', async () => {
     const extension = fakeExtension()
     const [tab, other] = await opened(extension, 'Tab', 'Tab')
     await extension.resolved(tab.setEntity('a', { n: 1 }))
@@ -178,7 +178,7 @@ describe('a content script', () => {
     expect(Object.keys(extension.browser.items()).length).toBe(3)
   })
 
-  it('rejects an update that nobody carries out', async () => {
+  it('a content script rejects an update that nobody carries out', async () => {
     const extension = fakeExtension()
     const [tab] = await opened(extension, 'Tab')
     await expect(extension.resolved(tab.updateEntity('a', () => ({ n: 1 })))).rejects.toMatchObject({
@@ -189,7 +189,7 @@ describe('a content script', () => {
     expect(extension.browser.items()).toEqual({})
   })
 
-  it('gets the code of an error at the coordinator', async () => {
+  it('a content script gets the code of an error at the coordinator', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [tab] = await opened(extension, 'Tab')

@@ -21,7 +21,7 @@ describe('patchEntity and updateSettings', () => {
 })
 
 describe('updateEntity', () => {
-  it('loses no count of two pages and a content script', async () => {
+  it('updateEntity loses no count of two pages and a content script', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const surfaces = await opened(extension, 'Page', 'Page', 'Tab')
@@ -34,7 +34,7 @@ describe('updateEntity', () => {
     for (const surface of surfaces) expect(surface.get('a')).toEqual({ n: 60 })
   })
 
-  it('loses no count although the worker dies again and again', async () => {
+  it('updateEntity loses no count although the worker dies again and again', async () => {
     const extension = fakeExtension({ latency: [1, 9] })
     extension.startWorker()
     const tabs = await opened(extension, 'Tab', 'Tab')
@@ -54,7 +54,7 @@ describe('updateEntity', () => {
     expect(extension.browser.items()['trackedEntity:a']).toEqual({ n: 30 })
   })
 
-  it('comes after the earlier writes of its context, and refuses what is not an entity', async () => {
+  it('updateEntity comes after the earlier writes of its context, and refuses what is not an entity', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     void sync.setEntity('a', { n: 5 })
     await sync.updateEntity('a', (item) => ({ n: (item?.n ?? 0) + 1 }))
@@ -68,7 +68,7 @@ describe('updateEntity', () => {
 })
 
 describe('the writes of one turn', () => {
-  it('are one write, in their order', async () => {
+  it('the writes of one turn are one write, in their order', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     await sync.bootstrap()
@@ -87,7 +87,7 @@ describe('the writes of one turn', () => {
 })
 
 describe('a namespace', () => {
-  it('separates collections in one storage', async () => {
+  it('a namespace separates collections in one storage', async () => {
     const extension = fakeExtension()
     const [plain, tasks, other] = [
       extension.openPage(),
@@ -119,7 +119,7 @@ describe('a namespace', () => {
 describe('validate', () => {
   const entity = v.object({ n: v.pipe(v.number(), v.minValue(0)) })
 
-  it('checks what is written and what is read, and gives entities their type', async () => {
+  it('validate checks what is written and what is read, and gives entities their type', async () => {
     const storage = memoryStorage()
     const warnings: string[] = []
     const options = {
@@ -145,7 +145,7 @@ describe('validate', () => {
     expect(warnings).toEqual([expect.stringMatching(/^the stored entity a\.n: /)])
   })
 
-  it('checks also what is written before the bootstrap', async () => {
+  it('validate checks also what is written before the bootstrap', async () => {
     const storage = memoryStorage({ 'trackedEntities:index': { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
     const before = await storage.get(await storage.keys())
     const open = () =>
@@ -169,7 +169,7 @@ describe('validate', () => {
     expect(three.get('a')).toEqual({ n: 2 })
   })
 
-  it('stores what the schema makes of an entity, once', async () => {
+  it('validate stores what the schema makes of an entity, once', async () => {
     const storage = memoryStorage()
     const trimmed = v.object({ label: v.pipe(v.string(), v.trim()), size: v.optional(v.number(), 1) })
     const options = { storage, validate: { entity: trimmed } }
@@ -231,7 +231,7 @@ describe('validate', () => {
     },
   )
 
-  it('refuses a schema that answers later', async () => {
+  it('validate refuses a schema that answers later', async () => {
     const slow = v.objectAsync({ n: v.number() })
     const sync = createSync<Item>({ storage: memoryStorage(), validate: { entity: slow } })
     await expect(sync.setEntity('a', { n: 1 })).rejects.toThrow(
@@ -241,7 +241,7 @@ describe('validate', () => {
 })
 
 describe('the status', () => {
-  it('is loading, ready and closed, and each change is reported', async () => {
+  it('the status is loading, ready and closed, and each change is reported', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     const seen: string[] = []
     sync.subscribe((change) => change.type === 'status' && seen.push(change.status))
@@ -254,7 +254,7 @@ describe('the status', () => {
 })
 
 describe('a change', () => {
-  it('carries what was shown before', async () => {
+  it('a change carries what was shown before', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     await sync.bootstrap()
     const seen: SyncChange<Item>[] = []
@@ -271,7 +271,7 @@ describe('a change', () => {
 })
 
 describe('the list', () => {
-  it('is in the order in which entities were added, also with shards', async () => {
+  it('the list is in the order in which entities were added, also with shards', async () => {
     for (const shards of [1, 8]) {
       const storage = memoryStorage()
       const sync = createSync<Item>({ storage, shards })
@@ -292,7 +292,7 @@ describe('settings of your own', () => {
     readonly scopeMode?: string
   }
 
-  it('have no rules of the built-in settings, neither when written nor when read', async () => {
+  it('settings of your own have no rules of the built-in settings, neither when written nor when read', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item, Look>({ storage, defaults: { themeToken: 'dark' } })
     await sync.bootstrap()
@@ -303,7 +303,7 @@ describe('settings of your own', () => {
     expect(other.state.settings).toEqual({ themeToken: 'light', scopeMode: 'elsewhere' })
   })
 
-  it('are checked by their schema alone, and need defaults of their type', async () => {
+  it('settings of your own are checked by their schema alone, and need defaults of their type', async () => {
     const settings = v.object({ themeToken: v.picklist(['dark', 'light']) })
     // @ts-expect-error Nothing says what the settings are while nothing is stored.
     const sync = createSync({ storage: memoryStorage(), validate: { settings } })
@@ -319,7 +319,7 @@ describe('settings of your own', () => {
 })
 
 describe('a collection', () => {
-  it('with an entity or a setting that a schema refuses is not imported at all', async () => {
+  it('a collection with an entity or a setting that a schema refuses is not imported at all', async () => {
     const sync = createSync({
       storage: memoryStorage(),
       validate: {
@@ -342,7 +342,7 @@ describe('a collection', () => {
     expect(sync.state).toBe(before)
   })
 
-  it('is exported and imported as a whole, in one write', async () => {
+  it('a collection is exported and imported as a whole, in one write', async () => {
     const [from, to] = [0, 1].map(() => createSync<Item>({ storage: memoryStorage() })) as [
       ReturnType<typeof createSync<Item>>,
       ReturnType<typeof createSync<Item>>,

@@ -29,7 +29,7 @@ const world = fc.record({
 type World = typeof world extends fc.Arbitrary<infer W> ? W : never
 
 describe('contexts that write, die, and receive messages late, twice or not at all', () => {
-  it('agree with the storage and lose nothing, with the lock', async () => {
+  it('contexts that write, die, and receive messages late, twice or not at all agree with the storage and lose nothing, with the lock', async () => {
     await checkProperty(
       fc.asyncProperty(world, async (world) => {
         const { run, surfaces, stored, settings } = await play(world, true)
@@ -44,7 +44,7 @@ describe('contexts that write, die, and receive messages late, twice or not at a
     )
   })
 
-  it('agree with the storage, without the lock', async () => {
+  it('contexts that write, die, and receive messages late, twice or not at all agree with the storage, without the lock', async () => {
     await checkProperty(
       fc.asyncProperty(world, async (world) => {
         const { surfaces, stored } = await play(world, false)

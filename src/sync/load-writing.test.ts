@@ -57,7 +57,7 @@ describe('a page that cannot load what a write needs', () => {
     throw new TypeError('Failed to fetch dynamically imported module')
   }
 
-  it('takes back a write that the storage refuses', async () => {
+  it('a page that cannot load what a write needs takes back a write that the storage refuses', async () => {
     const create = await createSyncWith(offline)
     const storage = memoryStorage()
     await using sync = create<{ n: number }>({ storage, clock: new FakeClock(), onWarning: () => {} })
@@ -69,7 +69,7 @@ describe('a page that cannot load what a write needs', () => {
     refused.mockRestore()
   })
 
-  it('refuses a patch of an entity that does not exist', async () => {
+  it('a page that cannot load what a write needs refuses a patch of an entity that does not exist', async () => {
     const create = await createSyncWith(offline)
     const clock = new FakeClock()
     await using sync = create<{ n: number }>({ storage: memoryStorage(), clock, onWarning: () => {} })
@@ -77,7 +77,7 @@ describe('a page that cannot load what a write needs', () => {
     await expect(sync.patchEntity('a', { n: 1 })).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  it('takes back a write before its bootstrap that a schema has not checked', async () => {
+  it('a page that cannot load what a write needs takes back a write before its bootstrap that a schema has not checked', async () => {
     const create = await createSyncWith(offline)
     const storage = memoryStorage({ 'trackedEntities:index': { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
     const entity = {
@@ -99,7 +99,7 @@ describe('a page that cannot load what a write needs', () => {
     expect(sync.get('a')).toEqual({ n: 1 })
   })
 
-  it('does not answer messages, and shows what the storage reports', async () => {
+  it('a page that cannot load what a write needs does not answer messages, and shows what the storage reports', async () => {
     const create = await createSyncWith(offline)
     const storage = memoryStorage({ 'trackedEntities:index': { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
     const connect = memoryMessengers()

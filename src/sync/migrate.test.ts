@@ -26,7 +26,7 @@ describe('entities of the layout one-key', () => {
     })
   })
 
-  it('that moved are closed to contexts of one-key, which get other-format', async () => {
+  it('entities of the layout one-key that moved are closed to contexts of one-key, which get other-format', async () => {
     const storage = memoryStorage(optionA)
     const old = createSync<Item>({ storage, layout: 'one-key' })
     await old.bootstrap()
@@ -46,7 +46,7 @@ describe('entities of the layout one-key', () => {
     ])
   })
 
-  it('that other code still writes move at the next start, and do not replace newer ones of key-per-entity', async () => {
+  it('entities of the layout one-key that other code still writes move at the next start, and do not replace newer ones of key-per-entity', async () => {
     const storage = memoryStorage(optionA)
     await createSync<Item>({ storage }).setEntity('a', { n: 9 })
     await storage.set({ trackedEntities: { a: { n: 5 }, c: { n: 3 } } })
@@ -87,7 +87,7 @@ describe('a schema', () => {
     'trackedEntity:a': { n: 10 },
   }
 
-  it('migrates once, version by version, also if many contexts start at the same time', async () => {
+  it('a schema migrates once, version by version, also if many contexts start at the same time', async () => {
     const extension = fakeExtension({ latency: [0, 20], sync: { schema } })
     await extension.resolved(extension.browser.openPage().api.storage.local.set(versionOne))
     extension.startWorker()
@@ -100,7 +100,7 @@ describe('a schema', () => {
     expect(extension.browser.items()).toEqual(versionThree)
   })
 
-  it('is migrated completely or not at all, whenever the context dies', async () => {
+  it('a schema is migrated completely or not at all, whenever the context dies', async () => {
     for (let deathAt = 0; deathAt < 40; deathAt += 2) {
       const extension = fakeExtension({ latency: [3, 3], sync: { schema } })
       await extension.resolved(extension.browser.openPage().api.storage.local.set(versionOne))
@@ -114,7 +114,7 @@ describe('a schema', () => {
     }
   })
 
-  it('is recorded in an empty storage without a migration', async () => {
+  it('a schema is recorded in an empty storage without a migration', async () => {
     const storage = memoryStorage()
     const migrate = vi.fn((state) => state)
     await createSync({ storage, schema: { version: 2, migrations: { 2: migrate } } }).bootstrap()
@@ -144,7 +144,7 @@ describe('a schema', () => {
     },
   )
 
-  it('is not migrated from an index that is missing; reset() starts anew', async () => {
+  it('a schema is not migrated from an index that is missing; reset() starts anew', async () => {
     const { [STORAGE_KEYS.index]: _missing, ...rest } = versionOne
     for (const [shards, index] of [
       [1, {}],
@@ -166,7 +166,7 @@ describe('a schema', () => {
     }
   })
 
-  it('is refused by a storage that does not keep it', async () => {
+  it('a schema is refused by a storage that does not keep it', async () => {
     const storage = memoryStorage(versionOne)
     vi.spyOn(storage, 'set').mockResolvedValue()
     vi.spyOn(storage, 'remove').mockResolvedValue()
@@ -174,7 +174,7 @@ describe('a schema', () => {
     await expect(sync.bootstrap()).rejects.toMatchObject({ code: 'other-format' })
   })
 
-  it('keeps the order of the entities, also of numbers as ids', async () => {
+  it('a schema keeps the order of the entities, also of numbers as ids', async () => {
     const ids = ['20', 'x', '3']
     const storage = memoryStorage({
       [STORAGE_KEYS.index]: { ids },
@@ -191,7 +191,7 @@ describe('a schema', () => {
     expect(sync.state.entries.map(([id]) => id)).toEqual([...ids, '1'])
   })
 
-  it('that is newer than this context rejects its bootstrap and its writes', async () => {
+  it('a schema that is newer than this context rejects its bootstrap and its writes', async () => {
     const storage = memoryStorage(versionThree)
     const old = createSync<Item>({ storage })
     await expect(old.bootstrap()).rejects.toMatchObject({
@@ -202,7 +202,7 @@ describe('a schema', () => {
     expect(await storage.get(await storage.keys())).toEqual(versionThree)
   })
 
-  it('that a newer context introduces makes the writes of a running older context fail', async () => {
+  it('a schema that a newer context introduces makes the writes of a running older context fail', async () => {
     const storage = memoryStorage(versionOne)
     const warnings: SyncWarning[] = []
     const old = createSync<Item>({ storage, onWarning: (warning) => warnings.push(warning) })
@@ -223,7 +223,7 @@ describe('a schema', () => {
 describe('an index in shards', () => {
   const entries = Array.from({ length: 50 }, (_, n) => [`e${n}`, { n }] as const)
 
-  it('is split and joined when a context with another number of shards starts', async () => {
+  it('an index in shards is split and joined when a context with another number of shards starts', async () => {
     const storage = memoryStorage()
     for (const shards of [1, 8, 3, 1]) {
       const sync = createSync<Item>({ storage, shards })

@@ -126,7 +126,7 @@ describe('createSync and createCoordinator', () => {
 })
 
 describe('ackTimeout', () => {
-  it.each([200, '200ms', '0.2s'] as const)('may be %j', async (ackTimeout) => {
+  it.each([200, '200ms', '0.2s'] as const)('ackTimeout may be %j', async (ackTimeout) => {
     const clock = new FakeClock()
     const onWarning = vi.fn()
     const messenger = { send: () => new Promise(() => {}), subscribe: () => () => {} }

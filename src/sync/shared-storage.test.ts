@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type FakeExtension, fakeExtension, type Item, opened } from '../../test/sync/fake-extension.ts'
 
 describe('a writer of storage.sync that dies after each of its writes', () => {
-  it('counts an update once', async () => {
+  it('a writer of storage.sync that dies after each of its writes counts an update once', async () => {
     for (let death = 1; death <= 8; death++) {
       const extension = fakeExtension({ area: 'sync', latency: [1, 1] })
       extension.startWorker()
@@ -19,7 +19,7 @@ describe('a writer of storage.sync that dies after each of its writes', () => {
     }
   })
 
-  it('removes what it has acknowledged', async () => {
+  it('a writer of storage.sync that dies after each of its writes removes what it has acknowledged', async () => {
     for (let death = 1; death <= 6; death++) {
       const extension = fakeExtension({ area: 'sync', latency: [1, 1] })
       extension.startWorker()

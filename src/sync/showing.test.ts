@@ -13,7 +13,7 @@ import {
 import type { Items, StorageListener } from './storage.ts'
 
 describe('bootstrap', () => {
-  it('applies changes that arrive before its end after it', async () => {
+  it('bootstrap applies changes that arrive before its end after it', async () => {
     const extension = fakeExtension({ latency: [5, 5], messageLatency: [0, 0] })
     const [writer] = await opened(extension, 'Page')
     await extension.resolved(writer.setEntity('a', { n: 1 }))
@@ -34,7 +34,7 @@ describe('bootstrap', () => {
     expect(late.state.entries).toEqual([['b', { n: 3 }]])
   })
 
-  it('can be called again after a failure, which is a LeaseError', async () => {
+  it('bootstrap can be called again after a failure, which is a LeaseError', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
     const sync = createSync<Item>({ storage })
     vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('asleep'))
@@ -45,7 +45,7 @@ describe('bootstrap', () => {
 })
 
 describe('a read', () => {
-  it('does not overtake an earlier read', async () => {
+  it('a read does not overtake an earlier read', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 0 } })
     const sync = createSync<Item>({ storage })
     await sync.bootstrap()
@@ -91,7 +91,7 @@ describe('records that were carried out together', () => {
     }
   }
 
-  it('leave the view together, whatever the order of their events', async () => {
+  it('records that were carried out together leave the view together, whatever the order of their events', async () => {
     const storage = memoryStorage()
     const { sync, report } = await contextOn(storage)
     const seen = changesOf(sync)
@@ -107,7 +107,7 @@ describe('records that were carried out together', () => {
     expect(sync.get('a')).toEqual({ n: 1 })
   })
 
-  it('do not take a record with them that is still on its way to the storage', async () => {
+  it('records that were carried out together do not take a record with them that is still on its way to the storage', async () => {
     const storage = memoryStorage()
     const sent = Promise.withResolvers<void>()
     const slow = { ...storage, set: (items: Items) => sent.promise.then(() => storage.set(items)) }
@@ -129,7 +129,7 @@ describe('records that were carried out together', () => {
 })
 
 describe('the state', () => {
-  it('has the entities and settings, as `settings` has', async () => {
+  it('the state has the entities and settings, as `settings` has', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     const settings = { featureEnabled: true, scopeMode: 'all', themeToken: '#6441a5' }
     expect(sync.state).toEqual({ entries: [], settings })
@@ -141,7 +141,7 @@ describe('the state', () => {
     expect(sync.state).toBe(sync.state)
   })
 
-  it('has changed before the listeners are called', async () => {
+  it('the state has changed before the listeners are called', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     const seen: unknown[] = []
     await sync.bootstrap()
@@ -170,7 +170,7 @@ describe('a listener that reads the state at every change', () => {
   }
   const items = (count: number) => Array.from({ length: count }, (_, n) => [`e${n}`, { n }] as const)
 
-  it('gets one list for each batch of a bootstrap, and one for a write of many', async () => {
+  it('a listener that reads the state at every change gets one list for each batch of a bootstrap, and one for a write of many', async () => {
     const storage = memoryStorage()
     await createSync<Item>({ storage }).setEntities(items(3000))
     const sync = createSync<Item>({ storage, batch: 1000 })
@@ -183,7 +183,7 @@ describe('a listener that reads the state at every change', () => {
     expect(counted()).toEqual({ changes: 7500, lists: 5 })
   })
 
-  it('gets a few lists for many records of another context', async () => {
+  it('a listener that reads the state at every change gets a few lists for many records of another context', async () => {
     const storage = memoryStorage()
     const clock = new FakeClock()
     const writer = createSync<Item>({ storage, clock })
@@ -199,7 +199,7 @@ describe('a listener that reads the state at every change', () => {
     expect(counted().lists).toBeLessThan(5)
   })
 
-  it('gets the changes of one batch before those that a listener causes', async () => {
+  it('a listener that reads the state at every change gets the changes of one batch before those that a listener causes', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     await sync.bootstrap()
     const received: unknown[] = []
@@ -222,7 +222,7 @@ describe('a listener that reads the state at every change', () => {
 })
 
 describe('a change', () => {
-  it('is delivered once, with its key, to the listeners of this entity and of all entities', async () => {
+  it('a change is delivered once, with its key, to the listeners of this entity and of all entities', async () => {
     const extension = fakeExtension({ flavour: 'firefox' })
     const [writer, reader] = await opened(extension, 'Page', 'Page')
     const all = changesOf(reader)
@@ -250,7 +250,7 @@ describe('a change', () => {
     expect(ofA).toEqual(['entity', 'removed', 'cleared'])
   })
 
-  it('of a new entity comes in the order of the index', async () => {
+  it('a change of a new entity comes in the order of the index', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     await sync.bootstrap()
@@ -268,7 +268,7 @@ describe('a change', () => {
     expect(added).toEqual(index.ids)
   })
 
-  it('keeps the same state, entries and other entities if nothing else changed', async () => {
+  it('a change keeps the same state, entries and other entities if nothing else changed', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     await sync.setEntities([
       ['a', { n: 1 }],
@@ -282,7 +282,7 @@ describe('a change', () => {
     expect(sync.get('a')).toBe(a)
   })
 
-  it('reaches all listeners in one order, also if a listener throws or causes it', async () => {
+  it('a change reaches all listeners in one order, also if a listener throws or causes it', async () => {
     const sync = createSync<Item>({ storage: memoryStorage() })
     const received: string[] = []
     sync.subscribe((change) => {

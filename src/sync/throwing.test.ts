@@ -64,7 +64,7 @@ describe('a messenger', () => {
     expect(answered).not.toHaveBeenCalled()
   })
 
-  it('on a BroadcastChannel is closed by `await using`', async () => {
+  it('a messenger on a BroadcastChannel is closed by `await using`', async () => {
     const received = vi.fn()
     {
       await using receiver = broadcastMessenger()
@@ -76,7 +76,7 @@ describe('a messenger', () => {
     expect(received).not.toHaveBeenCalled()
   })
 
-  it('of an extension reaches the pages also if tabs.query fails', async () => {
+  it('a messenger of an extension reaches the pages also if tabs.query fails', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const { api } = extension.browser.openPage()
@@ -87,7 +87,7 @@ describe('a messenger', () => {
     await extension.resolved(page.close())
   })
 
-  it('of an extension ignores that the sender has gone before the answer', async () => {
+  it('a messenger of an extension ignores that the sender has gone before the answer', async () => {
     const { api } = fakeExtension().browser.openPage()
     const addListener = vi.spyOn(api.runtime.onMessage, 'addListener')
     chromeMessenger({ api }).subscribe(() => 'answer')
@@ -121,7 +121,7 @@ describe('a coordinator', () => {
     },
   )
 
-  it('warns if the locks refuse a clean-up', async () => {
+  it('a coordinator warns if the locks refuse a clean-up', async () => {
     const { storage, report } = foreignStorage()
     const onWarning = vi.fn()
     createCoordinator({ storage, locks: { withLease: fails }, onWarning })
@@ -132,7 +132,7 @@ describe('a coordinator', () => {
 })
 
 describe('a listener', () => {
-  it('of memoryStorage that throws does not affect the other listeners', async () => {
+  it('a listener of memoryStorage that throws does not affect the other listeners', async () => {
     const storage = memoryStorage()
     const received = vi.fn()
     for (const listener of [fails, received]) storage.subscribe(listener)
@@ -141,7 +141,7 @@ describe('a listener', () => {
     expect(received).toHaveBeenCalledWith({ a: { newValue: 1 } })
   })
 
-  it('of memoryMessengers that throws does not affect the answer of another', async () => {
+  it('a listener of memoryMessengers that throws does not affect the answer of another', async () => {
     const connect = memoryMessengers()
     for (const listener of [fails, () => 'here']) connect().subscribe(listener)
     expect(await connect().send('hello', new AbortController().signal)).toBe('here')
@@ -151,7 +151,7 @@ describe('a listener', () => {
 describe('an async listener', () => {
   const rejects = async () => fails()
 
-  it('that rejects does not end the process', async () => {
+  it('an async listener that rejects does not end the process', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.settings]: 'malformed' })
     storage.subscribe(rejects)
     const sync = createSync<Item>({ storage, onWarning: rejects })
@@ -190,14 +190,14 @@ describe('the errors of a sync and a coordinator', () => {
     },
   )
 
-  it('are LeaseErrors in a context without IndexedDB', async () => {
+  it('the errors of a sync and a coordinator are LeaseErrors in a context without IndexedDB', async () => {
     await using storage = indexedDbStorage()
     const failure = await storage.keys().catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(LeaseError)
     expect(failure).toMatchObject({ code: 'store-failed', message: 'indexedDB is not defined' })
   })
 
-  it('are LeaseErrors if the locks throw something else', async () => {
+  it('the errors of a sync and a coordinator are LeaseErrors if the locks throw something else', async () => {
     const sync = createSync<Item>({ storage: memoryStorage(), locks: { withLease: fails } })
     const failure = await sync.setEntity('a', { n: 1 }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(LeaseError)
@@ -218,7 +218,7 @@ describe('the end', () => {
     },
   )
 
-  it('of a connection to IndexedDB, which the browser decides, fails no call', async () => {
+  it('the end of a connection to IndexedDB, which the browser decides, fails no call', async () => {
     const connections: { closed: boolean; onclose?(): void }[] = []
     vi.stubGlobal('indexedDB', { open: () => openedRequest(connections) })
     try {

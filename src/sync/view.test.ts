@@ -19,7 +19,7 @@ function open() {
 }
 
 describe('apply', () => {
-  it('emits no change the second time', () => {
+  it('apply emits no change the second time', () => {
     const { view, emitted } = open()
     for (let time = 0; time < 2; time++) {
       view.apply({ ids: ['b', 'a'], revision: 2 })
@@ -32,7 +32,7 @@ describe('apply', () => {
     expect(emitted()).toEqual([{ type: 'removed', id: 'b', previous: { n: 2 } }])
   })
 
-  it('ignores an entity that is not in the index', () => {
+  it('apply ignores an entity that is not in the index', () => {
     const { view, emitted } = open()
     view.apply({ ids: ['a'], revision: 2 })
     emitted()
@@ -41,7 +41,7 @@ describe('apply', () => {
     expect(view.get('b')).toBeUndefined()
   })
 
-  it('of an empty index clears everything, once', () => {
+  it('apply of an empty index clears everything, once', () => {
     const { view, emitted } = open()
     view.apply({ ids: [], revision: 2 })
     view.apply({ ids: [], revision: 3 })
@@ -59,7 +59,7 @@ describe('apply', () => {
     expect(view.state.entries).toEqual([])
   })
 
-  it('keeps the same state and entries while nothing changes', () => {
+  it('apply keeps the same state and entries while nothing changes', () => {
     const { view } = open()
     const before = view.state
     view.apply({ ids: ['a', 'b'], revision: 2 })
@@ -72,7 +72,7 @@ describe('apply', () => {
     expect(view.state.entries).not.toBe(before.entries)
   })
 
-  it('shows entities in the order of the index', () => {
+  it('apply shows entities in the order of the index', () => {
     const { view } = open()
     view.apply({ ids: ['b', 'a'], revision: 2 })
     expect(view.state.entries.map(([id]) => id)).toEqual(['b', 'a'])
@@ -80,7 +80,7 @@ describe('apply', () => {
 })
 
 describe('a record', () => {
-  it('stays on top of the stored data until it is dropped', () => {
+  it('a record stays on top of the stored data until it is dropped', () => {
     const { view, emitted } = open()
     const delta = [
       ['a', { n: 10 }],
@@ -101,7 +101,7 @@ describe('a record', () => {
     ])
   })
 
-  it('has its place in the order of all records, however late it comes', () => {
+  it('a record has its place in the order of all records, however late it comes', () => {
     const { view } = open()
     view.apply({ add: [['r2', { id: 'a', patch: [{ n: 20 }, []] }]] })
     view.apply({ add: [['r1', { delta: [['a', { n: 10 }]] }]] })
@@ -116,7 +116,7 @@ describe('a record', () => {
     expect(view.state.entries[0]).toEqual(['a', { n: 1 }])
   })
 
-  it('that resets is one change, and shows all entities again when it is dropped', () => {
+  it('a record that resets is one change, and shows all entities again when it is dropped', () => {
     const { view, emitted } = open()
     view.apply({ add: [['r', { reset: true }]] })
     expect(emitted().map(({ type }) => type)).toEqual(['cleared'])
@@ -124,7 +124,7 @@ describe('a record', () => {
     expect(emitted().length).toBe(2)
   })
 
-  it('of settings stays on top of the stored settings', () => {
+  it('a record of settings stays on top of the stored settings', () => {
     const { view, emitted } = open()
     view.apply({ add: [['r', { settings: [{ theme: 'blue' }, []] }]] })
     view.apply({ settings: { theme: 'light' } })

@@ -9,7 +9,7 @@ import { createCoordinator, createSync, memoryMessengers, memoryStorage, STORAGE
 const META = { option: 'B', revision: 0, schemaVersion: 1, shards: 1 }
 
 describe('a write', () => {
-  it('is shown in its own context at once, and in the other contexts when it is stored', async () => {
+  it('a write is shown in its own context at once, and in the other contexts when it is stored', async () => {
     const extension = fakeExtension()
     extension.startWorker()
     const [one, two, tab] = await opened(extension, 'Page', 'Page', 'Tab')
@@ -33,7 +33,7 @@ describe('a write', () => {
     expect(extension.warnings).toEqual([])
   })
 
-  it('stores the entity before the index; a removal changes the index first', async () => {
+  it('a write stores the entity before the index; a removal changes the index first', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const states: string[] = []
@@ -48,7 +48,7 @@ describe('a write', () => {
     expect(states).toEqual(['- -', 'key -', 'key index', 'key index', 'key index', 'key -', '- -'])
   })
 
-  it('that fails rejects and shows the old state again; the writes of others stay', async () => {
+  it('a write that fails rejects and shows the old state again; the writes of others stay', async () => {
     const extension = fakeExtension({ quotaBytes: 400 })
     const [page, other] = await opened(extension, 'Page', 'Page')
     await extension.resolved(other.setEntity('small', { n: 1 }))
@@ -73,7 +73,7 @@ describe('a write', () => {
   it.each([
     ['removal', (page: Surface) => page.removeEntity('a', 'c')],
     ['reset', (page: Surface) => page.reset()],
-  ])('that is a %s is carried out although the storage is full', async (_what, write) => {
+  ])('a write that is a %s is carried out although the storage is full', async (_what, write) => {
     const quotaBytes = 400
     const extension = fakeExtension({ quotaBytes })
     const [page, other] = await opened(extension, 'Page', 'Page')
@@ -100,7 +100,7 @@ describe('a write', () => {
     expect(stored.filter((key) => key.includes('log'))).toEqual([])
   })
 
-  it('that only removes ends although the bootstrap fails', async () => {
+  it('a write that only removes ends although the bootstrap fails', async () => {
     const storage = memoryStorage({ [STORAGE_KEYS.index]: { ids: ['a'] }, 'trackedEntity:a': { n: 1 } })
     const sync = createSync<Item>({ storage, onWarning: () => {} })
     vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('asleep'))
@@ -110,7 +110,7 @@ describe('a write', () => {
     expect(sync.state.entries).toEqual([])
   })
 
-  it('comes after every record that is shown, although the clock was set back', async () => {
+  it('a write comes after every record that is shown, although the clock was set back', async () => {
     const extension = fakeExtension()
     const [tab] = await opened(extension, 'Tab')
     await extension.resolved(tab.setEntity('a', { n: 1 }))
@@ -122,7 +122,7 @@ describe('a write', () => {
     for (const surface of [tab, later]) expect(surface.get('a')).toEqual({ n: 2 })
   })
 
-  it('has a key of its own, however far in the future the records are that it comes after', async () => {
+  it('a write has a key of its own, however far in the future the records are that it comes after', async () => {
     const clock = new FakeClock()
     const tomorrow = String((clock.now() + 86_400_000) * 1000).padStart(18, '0')
     for (const stamp of [tomorrow, '9'.repeat(18), '9'.repeat(30)]) {
@@ -145,7 +145,7 @@ describe('a write', () => {
     }
   })
 
-  it('of one field keeps the fields that another context sets', async () => {
+  it('a write of one field keeps the fields that another context sets', async () => {
     const extension = fakeExtension()
     const [one, two] = await opened(extension, 'Page', 'Page')
     await extension.resolved(one.setEntity('a', { n: 1 }))
@@ -188,7 +188,7 @@ describe('a write', () => {
     expect(other.state.entries).toEqual(sync.state.entries)
   })
 
-  it('of an entity whose removal was not noticed adds it again; a patch of it rejects with not-found', async () => {
+  it('a write of an entity whose removal was not noticed adds it again; a patch of it rejects with not-found', async () => {
     const storage = memoryStorage()
     const [deaf, deafToo] = [0, 1].map(() =>
       createSync<Item>({ storage: { ...storage, subscribe: () => () => {} } }),
@@ -204,7 +204,7 @@ describe('a write', () => {
     await eventually(() => expect(other.state.entries).toEqual([['a', { n: 2 }]]))
   })
 
-  it('whose index cannot be stored removes the key again, and rejects with a LeaseError', async () => {
+  it('a write whose index cannot be stored removes the key again, and rejects with a LeaseError', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     await sync.bootstrap()
@@ -220,7 +220,7 @@ describe('a write', () => {
     expect(await storage.keys()).toEqual([])
   })
 
-  it('that does not fit stays in the log if its page is gone, and stops no other write', async () => {
+  it('a write that does not fit stays in the log if its page is gone, and stops no other write', async () => {
     const extension = fakeExtension({ area: 'sync', latency: [1, 1] })
     const [dying, page] = await opened(extension, 'Page', 'Page')
     void dying.setEntity('large', { n: 1, text: 'x'.repeat(9000) } as never)
@@ -237,7 +237,7 @@ describe('a write', () => {
     expect(Object.keys(extension.browser.items('local')).length).toBe(1)
   })
 
-  it('of many entities takes as many storage calls as a write of one', async () => {
+  it('a write of many entities takes as many storage calls as a write of one', async () => {
     const storage = memoryStorage()
     const set = vi.spyOn(storage, 'set')
     const sync = createSync<Item>({ storage, batch: 300 })
@@ -251,7 +251,7 @@ describe('a write', () => {
     expect(await storage.keys()).toEqual([STORAGE_KEYS.index, STORAGE_KEYS.meta])
   })
 
-  it('after close is refused; earlier writes are finished', async () => {
+  it('a write after close is refused; earlier writes are finished', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     const written = sync.setEntity('a', { n: 1 })
@@ -262,7 +262,7 @@ describe('a write', () => {
     expect(await storage.keys()).toContain('trackedEntity:a')
   })
 
-  it('is finished when a second close resolves, too', async () => {
+  it('a write is finished when a second close resolves, too', async () => {
     const storage = memoryStorage()
     const sync = createSync<Item>({ storage })
     void sync.setEntity('a', { n: 1 })
@@ -274,7 +274,7 @@ describe('a write', () => {
 })
 
 describe('locks', () => {
-  it.each([0, 1, 2, 3, 4, 5])('that are lost after write %i change nothing more', async (last) => {
+  it.each([0, 1, 2, 3, 4, 5])('locks that are lost after write %i change nothing more', async (last) => {
     const storage = memoryStorage()
     const log: string[] = []
     let lease = { held: false }
@@ -308,7 +308,7 @@ describe('locks', () => {
     })
   })
 
-  it('may be leases', async () => {
+  it('locks may be leases', async () => {
     // The clock stands still, so that no wait for the lock ends.
     const clock = new FakeClock()
     const [storage, leases] = [memoryStorage(), createLeases(memoryStore({ clock }), { clock })]
@@ -323,7 +323,7 @@ describe('locks', () => {
     await leases.close()
   })
 
-  it('may be leases that are lost: the write is carried out under the next one', async () => {
+  it('locks may be leases that are lost: the write is carried out under the next one', async () => {
     const clock = new FakeClock()
     const leases = createLeases(memoryStore({ clock }), { clock, ttl: 1000, heartbeat: false })
     const storage = memoryStorage()
@@ -349,7 +349,7 @@ describe('locks', () => {
     await leases.close()
   })
 
-  it('may call the work at once', async () => {
+  it('locks may call the work at once', async () => {
     const storage = memoryStorage()
     const locks = { withLease: <T>(_name: string, work: () => Promise<T>) => work() }
     const sync = createSync<Item>({ storage, locks })
@@ -357,7 +357,7 @@ describe('locks', () => {
     expect(await storage.get([STORAGE_KEYS.index])).toEqual({ [STORAGE_KEYS.index]: { ids: ['a', 'b'] } })
   })
 
-  it('that are not free in time postpone the change of the index; the write is in the log', async () => {
+  it('locks that are not free in time postpone the change of the index; the write is in the log', async () => {
     const extension = fakeExtension()
     const [page] = await opened(extension, 'Page')
     const { locks } = extension.browser.openPage()

@@ -6,7 +6,7 @@ import { Analysis, type AnalysisOptions } from './analysis.ts'
 import { STREAMS, type TelemetryRecord } from './record.ts'
 
 describe('a window', () => {
-  it('has all metrics', () => {
+  it('a window has all metrics', () => {
     const [metrics] = analysisOf([
       record('lock:attempt', 0, { attempt: 1 }),
       record('lock:acquired', 1, { backend: 'web', attempts: 1, waitedMs: 10 }),
@@ -74,7 +74,7 @@ describe('a window', () => {
     })
   })
 
-  it('counts leases, document locks and AutoSave the same way, each stream separately', () => {
+  it('a window counts leases, document locks and AutoSave the same way, each stream separately', () => {
     const metrics = analysisOf([
       record('acquired', 0, { stream: 'lease', attempts: 2, waitedMs: 3 }),
       record('lost', 1, { stream: 'lease', reason: 'refused' }),
@@ -90,7 +90,7 @@ describe('a window', () => {
     ])
   })
 
-  it('lasts 15 minutes and begins at a quarter of an hour', () => {
+  it('a window lasts 15 minutes and begins at a quarter of an hour', () => {
     const times = [0, WINDOW - 1, WINDOW, 3 * WINDOW + 7 * MINUTE]
     const metrics = analysisOf(times.map((time) => record('lock:acquired', time))).metrics()
     expect(metrics.map(({ start, acquires }) => [start.slice(11, 16), acquires])).toEqual([
@@ -122,7 +122,7 @@ describe('an analysis', () => {
   const records = fc.array(anyRecord, { maxLength: 80 })
   const bounded = { maxWindows: 6, now: NOON + 10 * WINDOW - 24 * 60 * MINUTE }
 
-  it('is the same for any order of the lines', () => {
+  it('an analysis is the same for any order of the lines', () => {
     const shuffled = records.chain((list) =>
       fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
     )
@@ -143,7 +143,7 @@ describe('an analysis', () => {
     )
   })
 
-  it('continues after a merge that removed its current window', () => {
+  it('an analysis continues after a merge that removed its current window', () => {
     const [early, late] = [record('lock:acquired', 0), record('lock:acquired', WINDOW)]
     const analysis = analysisOf([early], { maxWindows: 1 })
     analysis.merge(analysisOf([late]))
@@ -174,7 +174,7 @@ describe('an analysis', () => {
     expect(counted).toBe(3)
   })
 
-  it('keeps the present when a wrong clock writes a time far in the future', () => {
+  it('an analysis keeps the present when a wrong clock writes a time far in the future', () => {
     const year = 365 * 24 * 60 * MINUTE
     const analysis = analysisOf(
       [record('lock:acquired', 0), record('lock:acquired', year), record('lock:acquired', -MINUTE)],
@@ -184,7 +184,7 @@ describe('an analysis', () => {
     expect(analysis.skipped.outside).toBe(1)
   })
 
-  it('keeps only the newest windows', () => {
+  it('an analysis keeps only the newest windows', () => {
     const many = Array.from({ length: 1000 }, (_, n) => record('lock:acquired', n * WINDOW))
     const analysis = analysisOf(many, { maxWindows: 10 })
     expect(analysis.metrics()).toHaveLength(10)

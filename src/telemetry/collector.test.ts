@@ -8,7 +8,7 @@ import { type CollectorOptions, createCollector, type Sink } from './collector.t
 import { isRecord, type TelemetryRecord } from './record.ts'
 
 describe('the collector', () => {
-  it('writes the events of leases, one record each, in order', async () => {
+  it('the collector writes the events of leases, one record each, in order', async () => {
     const { collector, clock, written } = setUp()
     const leases = createLeases(memoryStore({ clock }), { clock, onEvent: collector.listen('lease') })
     const lease = await leases.acquire('invoice:42', { ttl: 30_000 })
@@ -22,7 +22,7 @@ describe('the collector', () => {
     expect(written[3]).toMatchObject({ heldMs: 10_000 })
   })
 
-  it('writes only valid records, whatever numbers an event has', async () => {
+  it('the collector writes only valid records, whatever numbers an event has', async () => {
     const token = 1_893_456_000_123_457
     const records = await recordsOf([
       { type: 'renewed', at: 0.5, token, remaining: 1 / 3, waited: -1, attempts: 1.5 },
@@ -32,7 +32,7 @@ describe('the collector', () => {
     expect(Object.keys(records[0] ?? {})).toEqual(['v', 'at', 'stream', 'type', 'source', 'token', 'leftMs'])
   })
 
-  it('hashes owners and resources unless they are revealed, and lease ids always', async () => {
+  it('the collector hashes owners and resources unless they are revealed, and lease ids always', async () => {
     const event = { type: 'acquired', at: 0, owner: 'mika@example.com', resource: 'diary', leaseId: 'secret' }
     const hashed = await recordsOf([event], { salt: 'a' })
     const salted = await recordsOf([event, event], { salt: 'b' })
@@ -44,7 +44,7 @@ describe('the collector', () => {
     expect(shown[0]).toMatchObject({ owner: 'mika@example.com', resource: 'diary', lease: hashed[0]?.lease })
   })
 
-  it('writes no text that may come from a user', async () => {
+  it('the collector writes no text that may come from a user', async () => {
     const secret = 'Dear diary'
     const records = await recordsOf([
       {
@@ -85,7 +85,7 @@ describe('the collector', () => {
     },
   )
 
-  it('sends records that a sink did not take again, in order, and no record twice', async () => {
+  it('the collector sends records that a sink did not take again, in order, and no record twice', async () => {
     const taken: string[] = []
     const failing = vi.fn((records: readonly TelemetryRecord[]) => {
       if (failing.mock.calls.length === 1) throw new Error('full')
@@ -114,7 +114,7 @@ describe('the collector', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('from onError'))],
-  ])('sends records again, each once, also when onError %s', async (_, onError) => {
+  ])('the collector sends records again, each once, also when onError %s', async (_, onError) => {
     const write = vi.fn(async (_: readonly TelemetryRecord[]) => {
       if (write.mock.calls.length === 1) throw new Error('away')
     })
@@ -126,7 +126,7 @@ describe('the collector', () => {
     expect(write.mock.lastCall?.[0]).toHaveLength(1)
   })
 
-  it('takes any result of a synchronous sink that is not a promise', async () => {
+  it('the collector takes any result of a synchronous sink that is not a promise', async () => {
     const written: TelemetryRecord[] = []
     const write = ((records) => written.push(...records)) as (records: readonly TelemetryRecord[]) => unknown
     const { collector } = setUp({ sinks: [{ write } as Sink] })
@@ -136,7 +136,7 @@ describe('the collector', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('keeps the order when events come while a write fails', async () => {
+  it('the collector keeps the order when events come while a write fails', async () => {
     const taken: string[][] = []
     let refuse: ((error: Error) => void) | undefined
     const write = (records: readonly TelemetryRecord[]) => {
@@ -154,7 +154,7 @@ describe('the collector', () => {
     expect(taken).toEqual([['a'], ['a', 'b']])
   })
 
-  it('drops the oldest records and reports it when a sink fails for too long', async () => {
+  it('the collector drops the oldest records and reports it when a sink fails for too long', async () => {
     const onError = vi.fn()
     const taken: string[] = []
     let works = false
@@ -174,14 +174,14 @@ describe('the collector', () => {
     )
   })
 
-  it('has written to a synchronous sink when flush returns', () => {
+  it('the collector has written to a synchronous sink when flush returns', () => {
     const { collector, written } = setUp()
     collector.listen('sync')({ type: 'a' })
     collector.flush()
     expect(written).toHaveLength(1)
   })
 
-  it('loses no event of a burst that leaves no time for a timer', () => {
+  it('the collector loses no event of a burst that leaves no time for a timer', () => {
     const { collector, written } = setUp({ maxWaiting: 5000 })
     const listen = collector.listen('sync')
     for (let n = 0; n < 20_000; n++) listen({ type: 'a' })
@@ -189,7 +189,7 @@ describe('the collector', () => {
     expect({ written: written.length, dropped: collector.dropped }).toEqual({ written: 20_000, dropped: 0 })
   })
 
-  it('ignores values that are not events', async () => {
+  it('the collector ignores values that are not events', async () => {
     const { collector, written } = setUp()
     const listen = collector.listen('project') as (event: unknown) => void
     for (const event of [null, undefined, 7, {}, { type: 7 }, { type: 'lock:acquired', lease: null }])
@@ -198,7 +198,7 @@ describe('the collector', () => {
     expect(written.map(({ type }) => type)).toEqual(['lock:acquired'])
   })
 
-  it('works on a page without crypto.randomUUID, as on plain http', async () => {
+  it('the collector works on a page without crypto.randomUUID, as on plain http', async () => {
     vi.stubGlobal('crypto', { getRandomValues: <T extends ArrayBufferView>(array: T) => array })
     try {
       expect(await recordsOf([{ type: 'acquired', owner: 'mika' }])).toMatchObject([
@@ -209,7 +209,7 @@ describe('the collector', () => {
     }
   })
 
-  it('closes all its sinks also when one fails to close', async () => {
+  it('the collector closes all its sinks also when one fails to close', async () => {
     const close = vi.fn()
     const broken = {
       write() {},
@@ -222,7 +222,7 @@ describe('the collector', () => {
     expect(close).toHaveBeenCalledOnce()
   })
 
-  it('reports the records that a sink did not take before the end', async () => {
+  it('the collector reports the records that a sink did not take before the end', async () => {
     const onError = vi.fn()
     const write = () => Promise.reject(new Error('away'))
     const { collector, clock } = setUp({ sinks: [{ write }], onError })
@@ -245,7 +245,7 @@ describe('the collector', () => {
     expect(close).toHaveBeenCalledOnce()
   })
 
-  it('ignores events after it was closed, and closes its sinks once', async () => {
+  it('the collector ignores events after it was closed, and closes its sinks once', async () => {
     const close = vi.fn()
     const write = vi.fn()
     const { collector, clock } = setUp({ sinks: [{ write, close }] })
@@ -262,7 +262,7 @@ describe('the events of a project lock', () => {
   const lease = { id: 'l', backend: 'fallback', scope: 'autosave', ttlExpiresAt: 30_000 }
   const base = { leaseId: 'l', backend: 'fallback', scope: 'autosave' }
 
-  it('give the wait, the attempts, the TTL left, the time to release and the end of read-only', async () => {
+  it('the events of a project lock give the wait, the attempts, the TTL left, the time to release and the end of read-only', async () => {
     const { collector, clock, written } = setUp()
     const listen = collector.listen('project')
     const steps: readonly [wait: number, event: { type: string; [field: string]: unknown }][] = [
@@ -297,7 +297,7 @@ describe('the events of a project lock', () => {
     })
   })
 
-  it('give the wait of an acquire that failed for good', async () => {
+  it('the events of a project lock give the wait of an acquire that failed for good', async () => {
     const error = { code: 'lock-unavailable' }
     const records = await recordsOf(
       [
@@ -347,7 +347,7 @@ describe('the events of a project lock', () => {
     },
   )
 
-  it('do not say so when the browser refuses the file', async () => {
+  it('the events of a project lock do not say so when the browser refuses the file', async () => {
     const { clock, openTab, finished, refuse } = projectBed()
     const { collector, written } = setUp({ clock })
     const { locks } = openTab({ locks: null })
@@ -377,7 +377,7 @@ describe('the events of a project lock', () => {
     expect(retried.map(({ operation }) => operation)).toEqual(['execute', 'execute', 'execute'])
   })
 
-  it('need no memory for old leases without an end', async () => {
+  it('the events of a project lock need no memory for old leases without an end', async () => {
     const events = Array.from({ length: 3000 }, (_, n) => ({ type: 'lock:attempt', leaseId: `l${n}`, at: n }))
     const end = { type: 'lock:acquired', at: 3000 }
     const records = await recordsOf(

@@ -49,7 +49,7 @@ describe('the sink for files', () => {
   const first = record('lock:acquired', 0)
   const second = record('lock:released', 1)
 
-  it('has written a line for each record when write returns', () => {
+  it('the sink for files has written a line for each record when write returns', () => {
     const sink = open()
     sink.write([first])
     sink.write([second])
@@ -57,7 +57,7 @@ describe('the sink for files', () => {
     expect(contentOf(0)).toBe(linesOf([first, second]))
   })
 
-  it('begins a file each day and compresses the files of past days', async () => {
+  it('the sink for files begins a file each day and compresses the files of past days', async () => {
     const sink = open()
     sink.write([first])
     utimesSync(join(directory, names()[0] ?? ''), new Date(clock.now()), new Date(clock.now()))
@@ -71,7 +71,7 @@ describe('the sink for files', () => {
     expect(gunzipSync(readFileSync(join(directory, names()[0] ?? ''))).toString()).toBe(linesOf([first]))
   })
 
-  it('does not compress a file of yesterday while another process may write to it', async () => {
+  it('the sink for files does not compress a file of yesterday while another process may write to it', async () => {
     const sink = open()
     sink.write([first])
     clock.jump(DAY)
@@ -84,14 +84,14 @@ describe('the sink for files', () => {
     ])
   })
 
-  it('begins another part when a file is full', () => {
+  it('the sink for files begins another part when a file is full', () => {
     const sink = open({ maxFileBytes: 10 })
     sink.write([first])
     sink.write([second])
     expect(names().map((name) => name.slice(20))).toEqual(['001.jsonl', '002.jsonl'])
   })
 
-  it('deletes the oldest files when all together are too large, and no other files', async () => {
+  it('the sink for files deletes the oldest files when all together are too large, and no other files', async () => {
     const sink = open({ maxFileBytes: 1, maxTotalBytes: 250 })
     sink.write([first])
     const foreign = ['.lock', 'notes.jsonl', '2030-01-01.txt']
@@ -104,7 +104,7 @@ describe('the sink for files', () => {
     for (const name of foreign) expect(existsSync(join(directory, name))).toBe(true)
   })
 
-  it('deletes the files of one day in the order of their last write, not of their names', async () => {
+  it('the sink for files deletes the files of one day in the order of their last write, not of their names', async () => {
     const sink = open({ maxTotalBytes: linesOf([first, second]).length })
     mkdirSync(directory)
     const others = ['2030-01-01.ffffffff.001.jsonl', '2030-01-01.00000000.001.jsonl']
@@ -125,7 +125,7 @@ describe('the sink for files', () => {
     expect(contentOf(0)).toBe(linesOf([second]))
   })
 
-  it('never appends to the file of another writer, so that a torn line stays the last one', () => {
+  it('the sink for files never appends to the file of another writer, so that a torn line stays the last one', () => {
     open().write([first])
     writeFileSync(join(directory, names()[0] ?? ''), linesOf([first]).slice(0, 30))
     open().write([second])
@@ -134,7 +134,7 @@ describe('the sink for files', () => {
     expect(contentOf(1 - whole)).toBe(linesOf([first]).slice(0, 30))
   })
 
-  it('begins another file after a part of a line that it could not remove', () => {
+  it('the sink for files begins another file after a part of a line that it could not remove', () => {
     const sink = open()
     sink.write([first])
     const torn = '{"v":1,"at":'

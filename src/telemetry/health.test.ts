@@ -22,7 +22,7 @@ describe('retryable=false', () => {
     expect(health.status).toBe(rollback ? 'rollback' : 'healthy')
   })
 
-  it('does not count errors of the executor and errors that are retried', () => {
+  it('retryable=false does not count errors of the executor and errors that are retried', () => {
     const errors = ['execute', 'release', 'acquire'].flatMap((operation) =>
       Array.from({ length: 20 }, () =>
         record('lock:error', 0, { operation, retryable: operation === 'acquire', code: 'x' }),
@@ -54,7 +54,7 @@ describe('read-only', () => {
     expect(healthOf(records).rollback_required).toBe(rollback)
   })
 
-  it('names the share and its samples', () => {
+  it('read-only names the share and its samples', () => {
     const { reasons } = healthOf([...acquires(0, 30, 0), ...entries(10, lost), ...entries(5, { held: true })])
     expect(reasons).toMatchObject([{ rule: 'readonly', value: 0.25, bound: 0.1, samples: 40 }])
   })
@@ -100,7 +100,7 @@ describe('hysteresis', () => {
     expect(healthOf(records).rollback_required).toBe(rollback)
   })
 
-  it('can require several bad windows in a row', () => {
+  it('hysteresis can require several bad windows in a row', () => {
     const thresholds = makeThresholds({ enter_after: 2 })
     const results = [[bad], [bad, good, bad], [bad, bad]].map((windows) =>
       healthOf(
@@ -111,23 +111,23 @@ describe('hysteresis', () => {
     expect(results.map((health) => health.rollback_required)).toEqual([false, false, true])
   })
 
-  it('counts missing windows as good ones', () => {
+  it('hysteresis counts missing windows as good ones', () => {
     expect(healthOf([...acquires(0, ...bad), ...acquires(3, ...between)]).rollback_required).toBe(false)
     expect(healthOf([...acquires(0, ...bad), ...acquires(2, ...between)]).rollback_required).toBe(true)
   })
 
-  it('is not cleared by a window that has not ended', () => {
+  it('hysteresis is not cleared by a window that has not ended', () => {
     const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
     expect(healthOf(records, { now: NOON + 3 * WINDOW - 1 }).rollback_required).toBe(true)
   })
 
-  it('is cleared a minute after the end of a window, when its last lines have come', () => {
+  it('hysteresis is cleared a minute after the end of a window, when its last lines have come', () => {
     const records = [...acquires(0, ...bad), ...acquires(1, ...good), ...acquires(2, ...good)]
     expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE - 1 }).rollback_required).toBe(true)
     expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE }).rollback_required).toBe(false)
   })
 
-  it('is not cleared by missing windows that have not ended, before one of a wrong clock', () => {
+  it('hysteresis is not cleared by missing windows that have not ended, before one of a wrong clock', () => {
     const records = [...acquires(0, ...bad), ...acquires(50, ...good)]
     expect(healthOf(records, { now: NOON + 3 * WINDOW }).rollback_required).toBe(true)
     expect(healthOf(records, { now: NOON + 3 * WINDOW + MINUTE }).rollback_required).toBe(false)

@@ -6,7 +6,7 @@ import { httpSink, type RecordBuffer, receiveTelemetry } from './http-batches.ts
 import type { TelemetryRecord } from './record.ts'
 
 describe('the sink for a server', () => {
-  it('posts batches that the server accepts, and each record once', async () => {
+  it('the sink for a server posts batches that the server accepts, and each record once', async () => {
     const server = fakeServer()
     await httpSink('/telemetry', { fetch: server.fetch, headers: { authorization: 'Bearer x' } }).write(
       many(1200),
@@ -23,7 +23,7 @@ describe('the sink for a server', () => {
     }
   })
 
-  it('buffers records while the server fails, and sends them when it answers again', async () => {
+  it('the sink for a server buffers records while the server fails, and sends them when it answers again', async () => {
     const server = fakeServer()
     const sink = httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer() })
     server.status = 503
@@ -36,22 +36,25 @@ describe('the sink for a server', () => {
   it.each([
     ['the collector', undefined],
     ['the buffer', memoryBuffer()],
-  ])('sends no record twice when the server took only a part, and %s keeps the rest', async (_, buffer) => {
-    const server = fakeServer()
-    const sink = httpSink('/telemetry', { fetch: server.fetch, ...(buffer && { buffer }) })
-    const { collector, listen } = collecting(sink)
-    listen(1200)
-    server.statuses = [202, 503]
-    await collector.flush()
-    expect(server.received).not.toHaveLength(0)
-    // The waiting records are interrupted too.
-    server.statuses = [202, 503]
-    for (let turn = 0; turn < 2; turn++) {
-      listen(1)
+  ])(
+    'the sink for a server sends no record twice when the server took only a part, and %s keeps the rest',
+    async (_, buffer) => {
+      const server = fakeServer()
+      const sink = httpSink('/telemetry', { fetch: server.fetch, ...(buffer && { buffer }) })
+      const { collector, listen } = collecting(sink)
+      listen(1200)
+      server.statuses = [202, 503]
       await collector.flush()
-    }
-    expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
-  })
+      expect(server.received).not.toHaveLength(0)
+      // The waiting records are interrupted too.
+      server.statuses = [202, 503]
+      for (let turn = 0; turn < 2; turn++) {
+        listen(1)
+        await collector.flush()
+      }
+      expect(tokensOf(server.received)).toEqual(Array.from({ length: 1202 }, (_, n) => n))
+    },
+  )
 
   it.each([401, 403, 404])(
     'reports a server that refuses with %i, and the buffer keeps the records',
@@ -71,7 +74,7 @@ describe('the sink for a server', () => {
     },
   )
 
-  it('says once what a server that answers 403 needs, and reports each batch', async () => {
+  it('the sink for a server says once what a server that answers 403 needs, and reports each batch', async () => {
     const server = fakeServer()
     const { collector, listen, errors } = collecting(
       httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer() }),
@@ -90,7 +93,7 @@ describe('the sink for a server', () => {
     await collector.close()
   })
 
-  it('counts records as taken when the connection breaks after the status', async () => {
+  it('the sink for a server counts records as taken when the connection breaks after the status', async () => {
     const body = new ReadableStream({ cancel: () => Promise.reject(new Error('reset')) })
     const fetch = async () => new Response(body, { status: 202 })
     await expect(httpSink('/telemetry', { fetch }).write(many(1))).resolves.toBeUndefined()
@@ -104,7 +107,7 @@ describe('the sink for a server', () => {
     expect(server.fetch.mock.calls.every(([, request]) => request?.keepalive)).toBe(true)
   })
 
-  it('sends a batch once without keepalive when the browser refuses it with keepalive', async () => {
+  it('the sink for a server sends a batch once without keepalive when the browser refuses it with keepalive', async () => {
     const server = fakeServer()
     const sink = httpSink('/telemetry', { fetch: server.fetch })
     server.keepaliveBytes = 0
@@ -159,7 +162,7 @@ describe('the sink for a server', () => {
     ])
   })
 
-  it('splits a batch that is too large for the server, and drops only records that are', async () => {
+  it('the sink for a server splits a batch that is too large for the server, and drops only records that are', async () => {
     const server = fakeServer()
     server.maxRecords = 3
     const { collector, listen, errors } = collecting(httpSink('/telemetry', { fetch: server.fetch }))
@@ -176,7 +179,7 @@ describe('the sink for a server', () => {
     expect(errors()[0]).toContain('dropped 1 telemetry record: /telemetry answered 413')
   })
 
-  it('reports buffered records that the server will never accept, and those that do not fit the buffer', async () => {
+  it('the sink for a server reports buffered records that the server will never accept, and those that do not fit the buffer', async () => {
     const server = fakeServer()
     const sink = httpSink('/telemetry', { fetch: server.fetch, buffer: memoryBuffer(4) })
     const { collector, listen, errors } = collecting(sink)
@@ -198,7 +201,7 @@ describe('the sink for a server', () => {
 })
 
 describe('the receiving side', () => {
-  it('takes records, counts malformed ones, and keeps only known fields', () => {
+  it('the receiving side takes records, counts malformed ones, and keeps only known fields', () => {
     const good = record('lock:acquired', 0, { waitedMs: 3 })
     const batch = receiveTelemetry({
       events: [good, { ...good, note: 'Dear diary' }, { ...good, v: 9 }, null],
@@ -212,7 +215,7 @@ describe('the receiving side', () => {
     [[], 400, 'invalid_batch'],
     [{ events: 'x' }, 400, 'invalid_batch'],
     [{ events: many(501) }, 413, 'batch_too_large'],
-  ])('refuses an invalid batch', (body, status, error) => {
+  ])('the receiving side refuses an invalid batch', (body, status, error) => {
     expect(receiveTelemetry(body)).toEqual({ ok: false, status, error })
   })
 })

@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), 'holdfast-lines-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('lines', () => {
-  it('are the same for every size of chunks', async () => {
+  it('lines are the same for every size of chunks', async () => {
     const text = 'one\n\nzwei ü 名前\nthree\n{"torn'
     await checkProperty(
       fc.asyncProperty(fc.integer({ min: 1, max: 12 }), async (size) => {
@@ -28,7 +28,7 @@ describe('lines', () => {
     )
   })
 
-  it('that are too long are counted and skipped', async () => {
+  it('lines that are too long are counted and skipped', async () => {
     const huge = 'x'.repeat(70_000)
     const chunks = ['a\n', huge, huge, `${huge}\nb\n${huge}\nc\n`, huge]
     expect(await collectedFrom((listener) => readLines(asyncOf(chunks), listener))).toEqual({
@@ -38,13 +38,13 @@ describe('lines', () => {
     })
   })
 
-  it.each(['plain.jsonl', 'packed.jsonl.gz'])('are read from %s', async (name) => {
+  it.each(['plain.jsonl', 'packed.jsonl.gz'])('lines are read from %s', async (name) => {
     const path = join(directory, name)
     writeFileSync(path, name.endsWith('.gz') ? gzipSync('a\nb\n') : 'a\nb\n')
     expect((await collectedFrom((listener) => readFileLines(path, listener))).lines).toEqual(['a', 'b'])
   })
 
-  it('of an incomplete compressed file are read up to its end', async () => {
+  it('lines of an incomplete compressed file are read up to its end', async () => {
     const path = join(directory, 'cut.jsonl.gz')
     const packed = gzipSync(Array.from({ length: 5000 }, () => crypto.randomUUID()).join('\n'))
     writeFileSync(path, packed.subarray(0, packed.length / 2))

@@ -13,7 +13,7 @@ const plot: Plot = {
 }
 
 describe('a plot', () => {
-  it('has a gap where a value or a window is missing, and a dot for a single value', () => {
+  it('a plot has a gap where a value or a window is missing, and a dot for a single value', () => {
     const svg = renderPlot(plot)
     expect(svg.match(/<polyline points="[^"]+"/g)?.map((line) => line.split(' ').length - 1)).toEqual([2])
     expect(svg.match(/<circle/g)).toHaveLength(2)
@@ -27,7 +27,7 @@ describe('a plot', () => {
     expect(renderPlot(plot)).not.toContain('no data')
   })
 
-  it('draws the bars of several series side by side', () => {
+  it('a plot draws the bars of several series side by side', () => {
     const entered = { name: 'entered', colour: '--bad', values: [1, 0, 1, 1, 1] }
     const svg = renderPlot({ ...plot, bars: true, series: [entered, { ...entered, colour: '--good' }] })
     const places = [...svg.matchAll(/<rect x="([\d.]+)"/g)].map(([, x]) => x)
@@ -38,7 +38,7 @@ describe('a plot', () => {
 describe('scales', () => {
   const positive = fc.double({ min: 1e-3, max: 1e7, noNaN: true })
 
-  it('have few ticks, from bottom to top, and include every value', () => {
+  it('scales have few ticks, from bottom to top, and include every value', () => {
     checkProperty(
       fc.property(
         positive,

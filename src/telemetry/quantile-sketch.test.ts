@@ -7,7 +7,7 @@ const QUANTILES = [0, 0.01, 0.5, 0.95, 0.99, 1]
 const durations = fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 300 })
 
 describe('a quantile sketch', () => {
-  it('has an error of at most 1 % of the exact quantile', () => {
+  it('a quantile sketch has an error of at most 1 % of the exact quantile', () => {
     checkProperty(
       fc.property(durations, fc.constantFrom(...QUANTILES), (values, q) => {
         const exact = values.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(q * values.length)) - 1] ?? 0
@@ -27,7 +27,7 @@ describe('a quantile sketch', () => {
     )
   })
 
-  it('has no quantiles without values', () => {
+  it('a quantile sketch has no quantiles without values', () => {
     expect(new QuantileSketch().quantile(0.5)).toBeNull()
   })
 })

@@ -14,7 +14,7 @@ describe('a record', () => {
   it.each([
     ['in full', {}],
     ['with fields of a later version', { added: { later: true } }],
-  ])('is valid %s', (_, change) => {
+  ])('a record is valid %s', (_, change) => {
     expect(isRecord({ ...good, ...change })).toBe(true)
   })
 
@@ -36,11 +36,11 @@ describe('a record', () => {
     { waitedMs: '1' },
     { waitedMs: null },
     { retryable: 'no' },
-  ])('is invalid with %j', (change) => {
+  ])('a record is invalid with %j', (change) => {
     expect(isRecord({ ...good, ...change })).toBe(false)
   })
 
-  it.each([null, undefined, 7, 'text', [], {}])('is not a record: %j', (value) => {
+  it.each([null, undefined, 7, 'text', [], {}])('a record is not a record: %j', (value) => {
     expect(isRecord(value)).toBe(false)
   })
 })

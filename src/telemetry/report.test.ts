@@ -15,7 +15,7 @@ if (!incident) throw new Error('expected an incident')
 const closed = { ...incident, until: '2030-01-01T13:30:00.000Z' }
 
 describe('the HTML report', () => {
-  it('loads nothing else', () => {
+  it('the HTML report loads nothing else', () => {
     const html = renderReport(open, NOON)
     expect(html).not.toMatch(/https?:|<link|<img|@import|url\(/)
     expect(html).toContain('Rollback required')
@@ -23,7 +23,7 @@ describe('the HTML report', () => {
     expect(html).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  it('explains how to begin when there is no telemetry', () => {
+  it('the HTML report explains how to begin when there is no telemetry', () => {
     const html = renderReport(healthOf([]), NOON)
     expect(html).toContain('Nothing was collected yet')
     expect(html).not.toMatch(/NaN|undefined|Infinity/)
@@ -34,11 +34,11 @@ describe('the HTML report', () => {
     ['no waits', [record('document.locked', 0, { stream: 'document' })]],
     ['waits of 0 ms', [record('lock:acquired', 0, { waitedMs: 0 })]],
     ['every acquire refused', acquires(0, 0, 30)],
-  ] as const)('is complete for %s', (_, records) => {
+  ] as const)('the HTML report is complete for %s', (_, records) => {
     expect(renderReport(healthOf(records), NOON)).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  it('shades only the plots of the figures that required a rollback', () => {
+  it('the HTML report shades only the plots of the figures that required a rollback', () => {
     const html = renderReport(open, NOON)
     const shaded = html.split('<figure').filter((plot) => plot.includes('class="band"'))
     expect(shaded.map((plot) => /<h3>(.*?)</.exec(plot)?.[1])).toEqual(['Failed for good'])
@@ -55,18 +55,18 @@ describe('the HTML report', () => {
       'Successful acquires',
       'back within bounds (90&nbsp;%), not yet over',
     ],
-  ] as const)('says what it knows about a figure with %s', (_, records, title, state) => {
+  ] as const)('the HTML report says what it knows about a figure with %s', (_, records, title, state) => {
     const html = renderReport(healthOf(records), NOON)
     expect(new RegExp(`<span>${title}</span>\n<b>.*</b><span>(.*?)</span>`).exec(html)?.[1]).toBe(state)
   })
 
-  it('says "1 window", and not "1 windows"', () => {
+  it('the HTML report says "1 window", and not "1 windows"', () => {
     const health = healthOf([record('lock:acquired', 0)])
     expect(describeHealth(health)).toContain('1 event in 1 window of')
     expect(renderReport(health, NOON)).toContain('1 event, 1 acquire<')
   })
 
-  it.each([0, 1])('has text with enough contrast in theme %i', (theme) => {
+  it.each([0, 1])('the HTML report has text with enough contrast in theme %i', (theme) => {
     const colours = Object.fromEntries(
       [...REPORT_STYLE.matchAll(/(--[\w-]+): light-dark\((#\w+), (#\w+)\)/g)].map(([, name, ...pair]) => [
         name,
@@ -82,7 +82,7 @@ describe('the HTML report', () => {
 })
 
 describe('the page of an incident', () => {
-  it('has all sections of its template', () => {
+  it('the page of an incident has all sections of its template', () => {
     const text = incidentMarkdown(incident, open)
     expect(text).toContain('# incident-20300101T1215Z: rollback required')
     expect(text).toContain('| Template | Incident-001 |')
@@ -92,7 +92,7 @@ describe('the page of an incident', () => {
       expect(text).toContain(`## ${title}`)
   })
 
-  it('says when the incident ended', () => {
+  it('the page of an incident says when the incident ended', () => {
     const text = incidentMarkdown(closed, open)
     expect(text).toContain('# incident-20300101T1215Z: closed')
     expect(text).toContain('| Until | 2030-01-01 13:30 UTC |')
@@ -105,7 +105,7 @@ describe('the page of an incident', () => {
     ['did not delete their file', [record('lock:cleanup-warning', WINDOW, { warning: 'cleanup' })], 1],
     ['Waits are long', [record('lock:acquired', WINDOW, { waitedMs: 9000 })], 40],
     ['These figures do not show one', [], 0],
-  ] as const)('names a likely cause: %s', (cause, sign, times) => {
+  ] as const)('the page of an incident names a likely cause: %s', (cause, sign, times) => {
     const signs = Array.from({ length: times }, () => sign).flat()
     const health = healthOf([...acquires(1, 0, 20), ...signs])
     expect(health.incidents.map((one) => incidentMarkdown(one, health)).join()).toContain(cause)
@@ -134,24 +134,24 @@ describe('the log of incidents', () => {
   it.each([
     ['the windows of its start are gone', at('12:30'), '12:15'],
     ['late lines show an earlier start', at('11:45'), '11:45'],
-  ])('finds a logged incident again when %s', (_, found, since) => {
+  ])('the log of incidents finds a logged incident again when %s', (_, found, since) => {
     const matched = matchIncidents({ ...open, incidents: [found] }, [logged], LATER)
     expect(spans(matched)).toEqual([['1215', since, undefined, { slack: 'opened' }]])
   })
 
-  it('opens a closed incident again when it touches a new one', () => {
+  it('the log of incidents opens a closed incident again when it touches a new one', () => {
     const matched = matchIncidents({ ...open, incidents: [at('13:30')] }, [over], LATER)
     expect(spans(matched)).toEqual([['1215', '12:15', undefined, { slack: 'closed' }]])
     expect(matched.map((one) => pendingAlert('slack', one))).toEqual(['opened'])
   })
 
-  it('joins two incidents when late lines fill the gap, and continues the open one', () => {
+  it('the log of incidents joins two incidents when late lines fill the gap, and continues the open one', () => {
     const second: LoggedIncident = { ...at('14:00'), told: { slack: 'opened' } }
     const matched = matchIncidents({ ...open, incidents: [at('12:15')] }, [over, second], LATER)
     expect(spans(matched)).toEqual([['1400', '12:15', undefined, { slack: 'opened' }]])
   })
 
-  it('keeps an incident in one piece when late lines show a pause in it', () => {
+  it('the log of incidents keeps an incident in one piece when late lines show a pause in it', () => {
     const matched = matchIncidents(
       { ...open, incidents: [at('12:15', '13:00'), at('14:00')] },
       [logged],
@@ -160,12 +160,12 @@ describe('the log of incidents', () => {
     expect(spans(matched)).toEqual([['1215', '12:15', undefined, { slack: 'opened' }]])
   })
 
-  it('does not confuse a new incident with an ended one', () => {
+  it('the log of incidents does not confuse a new incident with an ended one', () => {
     const next = at('14:00')
     expect(matchIncidents({ ...open, incidents: [next] }, [over], LATER)).toEqual([{ ...next, told: {} }])
   })
 
-  it('ends an incident that late lines took back, when it would have ended otherwise', () => {
+  it('the log of incidents ends an incident that late lines took back, when it would have ended otherwise', () => {
     // Its last window out of bounds began at 12:30.
     expect(spans(matchIncidents(quiet(3), [logged], LATER))).toEqual([
       ['1215', '12:15', undefined, logged.told],
@@ -175,12 +175,12 @@ describe('the log of incidents', () => {
     ])
   })
 
-  it('keeps an open incident while nothing is known about the time since then', () => {
+  it('the log of incidents keeps an open incident while nothing is known about the time since then', () => {
     expect(matchIncidents(quiet(-4), [logged], LATER)).toEqual([logged])
     expect(matchIncidents(healthOf([]), [logged], LATER)).toEqual([logged])
   })
 
-  it('keeps an ended incident until its end was sent', () => {
+  it('the log of incidents keeps an ended incident until its end was sent', () => {
     const unsent: LoggedIncident = { ...closed, told: { slack: 'opened', pagerduty: 'closed' } }
     expect(matchIncidents(quiet(40), [unsent, over], LATER)).toEqual([unsent])
   })
@@ -198,7 +198,7 @@ describe('the log of incidents', () => {
 })
 
 describe('alerts', () => {
-  it('for PagerDuty trigger and resolve with the same key', () => {
+  it('alerts for PagerDuty trigger and resolve with the same key', () => {
     expect(pagerDutyEvent(incident, 'key')).toMatchObject({
       routing_key: 'key',
       event_action: 'trigger',
@@ -217,7 +217,7 @@ describe('alerts', () => {
     })
   })
 
-  it('for Slack have text and blocks', () => {
+  it('alerts for Slack have text and blocks', () => {
     expect(slackMessage(incident)).toMatchObject({
       text: 'Locks: rollback required',
       blocks: expect.any(Array),

@@ -5,13 +5,13 @@ import { chaosStore, FakeClock, type Faults } from './index.ts'
 const ask = { resource: 'r', id: 'a', owner: 'a', ttl: 10_000 }
 
 describe('a chaos store', () => {
-  it('is the store itself without faults', async () => {
+  it('a chaos store is the store itself without faults', async () => {
     const { chaos } = setUp({})
     expect(await chaos.acquire(ask)).toMatchObject({ granted: true })
     expect(await chaos.acquire({ ...ask, id: 'b' })).toMatchObject({ granted: false })
   })
 
-  it('loses the request, or its answer', async () => {
+  it('a chaos store loses the request, or its answer', async () => {
     for (const [faults, held] of [
       [{ loseRequest: 1 }, false],
       [{ loseAnswer: 1 }, true],
@@ -28,7 +28,7 @@ describe('a chaos store', () => {
     }
   })
 
-  it('fails before or after the store did what was asked', async () => {
+  it('a chaos store fails before or after the store did what was asked', async () => {
     for (const [faults, held] of [
       [{ failBefore: 1 }, false],
       [{ failAfter: 1 }, true],
@@ -39,7 +39,7 @@ describe('a chaos store', () => {
     }
   })
 
-  it('delays each way', async () => {
+  it('a chaos store delays each way', async () => {
     const { clock, chaos, store } = setUp({ delay: [100, 100] })
     let answered = false
     chaos.acquire(ask).then(() => {
@@ -54,7 +54,7 @@ describe('a chaos store', () => {
     expect(answered).toBe(true)
   })
 
-  it('delivers a request twice', async () => {
+  it('a chaos store delivers a request twice', async () => {
     const { clock, chaos, store } = setUp({ duplicate: 1, delay: [10, 10] })
     const acquiring = chaos.acquire(ask)
     await clock.advance(15)
@@ -74,7 +74,7 @@ describe('a chaos store', () => {
     expect(await chaos.read(['r'])).not.toEqual([[]])
   })
 
-  it('loses pushes', async () => {
+  it('a chaos store loses pushes', async () => {
     const { clock, chaos, store } = setUp({ losePush: 1 })
     let told = 0
     await chaos.acquire(ask)

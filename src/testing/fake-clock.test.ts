@@ -30,7 +30,7 @@ describe('a fake clock', () => {
     expect(clock.monotonic() - started).toBeLessThan(0.01)
   })
 
-  it('moves both times by what it advances', async () => {
+  it('a fake clock moves both times by what it advances', async () => {
     const clock = new FakeClock(1_000_000)
     const started = clock.monotonic()
     await clock.advance(2500)
@@ -38,7 +38,7 @@ describe('a fake clock', () => {
     expect(clock.monotonic() - started).toBeCloseTo(2500, 3)
   })
 
-  it('runs a timer when it advances by its time, and not before', async () => {
+  it('a fake clock runs a timer when it advances by its time, and not before', async () => {
     const clock = new FakeClock()
     let ran = 0
     clock.setTimer(() => ran++, 30_000)
@@ -65,14 +65,14 @@ describe('a fake clock', () => {
     },
   )
 
-  it('never goes back, also when two callers let time pass at once', async () => {
+  it('a fake clock never goes back, also when two callers let time pass at once', async () => {
     const clock = new FakeClock()
     const started = clock.monotonic()
     await Promise.all([clock.advance(100), clock.advance(40)])
     expect(clock.monotonic() - started).toBeCloseTo(100, 3)
   })
 
-  it('shows a timer no time before its own', async () => {
+  it('a fake clock shows a timer no time before its own', async () => {
     const clock = new FakeClock()
     const due = clock.monotonic() + 0.25
     let firedAt = 0
@@ -81,7 +81,7 @@ describe('a fake clock', () => {
     expect(firedAt).toBeGreaterThanOrEqual(due)
   })
 
-  it('takes a duration as text, and refuses what is no time, so that it never becomes NaN', async () => {
+  it('a fake clock takes a duration as text, and refuses what is no time, so that it never becomes NaN', async () => {
     const clock = new FakeClock()
     const started = clock.now()
     await clock.advance('30s')

@@ -41,12 +41,12 @@ describe('the worker clock', () => {
   const freshClock = async () => (await import('./index.ts')).workerClock()
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
-  it('is one clock for the whole page', async () => {
+  it('the worker clock is one clock for the whole page', async () => {
     const { workerClock } = await import('./index.ts')
     expect(workerClock()).toBe(workerClock())
   })
 
-  it('needs no worker while the page is visible', async () => {
+  it('the worker clock needs no worker while the page is visible', async () => {
     const run = vi.fn()
     const clock = await freshClock()
     clock.setTimer(run, 1000)
@@ -57,7 +57,7 @@ describe('the worker clock', () => {
     expect(FakeWorker.started).toEqual([])
   })
 
-  it('runs timers in the order of their due times', async () => {
+  it('the worker clock runs timers in the order of their due times', async () => {
     const ran: number[] = []
     const clock = await freshClock()
     for (const ms of [30, 10, 20, 10]) clock.setTimer(() => ran.push(ms), ms)
@@ -67,7 +67,7 @@ describe('the worker clock', () => {
     expect(ran).toEqual([10, 10, 20, 30])
   })
 
-  it('sets one alarm for all pending timers', async () => {
+  it('the worker clock sets one alarm for all pending timers', async () => {
     const clock = await freshClock()
     const cancels = Array.from({ length: 50 }, (_, n) => clock.setTimer(() => {}, 5000 + n))
     expect(vi.getTimerCount()).toBe(1)
@@ -76,7 +76,7 @@ describe('the worker clock', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is woken by a worker when the page is hidden', async () => {
+  it('the worker clock is woken by a worker when the page is hidden', async () => {
     const run = vi.fn()
     const clock = await freshClock()
     clock.setTimer(run, 1000)
@@ -94,7 +94,7 @@ describe('the worker clock', () => {
     expect(run).toHaveBeenCalledTimes(2)
   })
 
-  it('does not run cancelled timers, even if another timer cancels one that is due at the same time', async () => {
+  it('the worker clock does not run cancelled timers, even if another timer cancels one that is due at the same time', async () => {
     const run = vi.fn()
     const clock = await freshClock()
     clock.setTimer(() => cancelNext(), 1000)
@@ -108,7 +108,7 @@ describe('the worker clock', () => {
     ['are refused', () => vi.stubGlobal('Worker', throwing)],
     ['stay silent', () => {}],
     ['do not exist', () => vi.stubGlobal('Worker', undefined)],
-  ])('keeps the timers of the page if workers %s', async (_, arrange) => {
+  ])('the worker clock keeps the timers of the page if workers %s', async (_, arrange) => {
     arrange()
     const run = vi.fn()
     const clock = await freshClock()
@@ -118,7 +118,7 @@ describe('the worker clock', () => {
     expect(run).toHaveBeenCalledOnce()
   })
 
-  it("is the system's clock if there is no page", async () => {
+  it("the worker clock is the system's clock if there is no page", async () => {
     vi.stubGlobal('document', undefined)
     const { systemClock } = await import('../core/index.ts')
     expect(await freshClock()).toBe(systemClock)

@@ -52,7 +52,7 @@ describe('the storyboard', () => {
     await saved(page)
   }
 
-  it('saves what is typed, and shows it after a reload', async () => {
+  it('the storyboard saves what is typed, and shows it after a reload', async () => {
     const page = await openTab()
     await page.getByRole('button', { name: 'Add a scene' }).click()
     await page.getByLabel('Scene 1: What happens').fill('A bridge in the fog.')
@@ -62,7 +62,7 @@ describe('the storyboard', () => {
     expect(await page.getByLabel('Scene 1: What happens').inputValue()).toBe('A bridge in the fog.')
   })
 
-  it('keeps what was typed right before a reload', async () => {
+  it('the storyboard keeps what was typed right before a reload', async () => {
     const page = await openTab()
     await write(page, 'Saved')
     await title(page).fill('Typed at the last moment')
@@ -71,7 +71,7 @@ describe('the storyboard', () => {
     await saved(page)
   })
 
-  it('is read-only in a second tab until the first tab is closed', async () => {
+  it('the storyboard is read-only in a second tab until the first tab is closed', async () => {
     const first = await openTab()
     await write(first, 'Begun')
     const second = await openTab()
@@ -86,7 +86,7 @@ describe('the storyboard', () => {
     await write(second, 'By the second')
   })
 
-  it('can be edited in the second tab instead, and nothing is lost', async () => {
+  it('the storyboard can be edited in the second tab instead, and nothing is lost', async () => {
     const first = await openTab()
     await write(first, 'Begun')
     const second = await openTab()
@@ -101,7 +101,7 @@ describe('the storyboard', () => {
     await becomes(() => title(first).inputValue(), 'By the second')
   })
 
-  it('shows what another tab typed right before it was closed, and saves it', async () => {
+  it('the storyboard shows what another tab typed right before it was closed, and saves it', async () => {
     const first = await openTab()
     await write(first, 'Begun')
     const second = await openTab()
@@ -117,7 +117,7 @@ describe('the storyboard', () => {
     await becomes(() => title(first).inputValue(), 'Typed at the last moment, and more')
   })
 
-  it('puts the focus into a new scene, so that a space is a space', async () => {
+  it('the storyboard puts the focus into a new scene, so that a space is a space', async () => {
     const page = await openTab()
     await page.getByRole('button', { name: 'Add a scene' }).click()
     await page.keyboard.type('A quiet street at night')
@@ -129,7 +129,7 @@ describe('the storyboard', () => {
     await saved(page)
   })
 
-  it('restores an older version from the history', async () => {
+  it('the storyboard restores an older version from the history', async () => {
     const page = await openTab()
     await write(page, 'First draft')
     await title(page).fill('Second draft')
@@ -152,7 +152,7 @@ describe('the storyboard', () => {
     await becomes(() => title(page).inputValue(), 'First draft')
   })
 
-  it('speaks Japanese', async () => {
+  it('the storyboard speaks Japanese', async () => {
     const page = await openTab()
     await page.getByRole('button', { name: '日本語' }).click()
     await page.getByLabel('作品名').fill('橋を渡る')

@@ -58,7 +58,7 @@ describe('the hooks, in strict mode', () => {
     expect(await run('savedCount')).toBe(1)
   })
 
-  it('keep what is typed while the last save is being restored, and save it', async () => {
+  it('the hooks, in strict mode keep what is typed while the last save is being restored, and save it', async () => {
     const saves = await run('savedCount').catch(() => 0)
     await run('open')
     await run('type', 'before')
@@ -258,7 +258,7 @@ describe('the indicator', () => {
     },
   )
 
-  it('is 24 pixels high, and works by keyboard', async () => {
+  it('the indicator is 24 pixels high, and works by keyboard', async () => {
     await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
     await run('open')
     const pill = page.locator('.hf-autosave summary')
@@ -268,7 +268,7 @@ describe('the indicator', () => {
     expect(await page.locator('.hf-detail').isVisible()).toBe(true)
   })
 
-  it('closes its details with Escape and with a click outside, and keeps the focus', async () => {
+  it('the indicator closes its details with Escape and with a click outside, and keeps the focus', async () => {
     await run('open')
     const detail = page.locator('.hf-detail')
     const pill = page.locator('.hf-autosave summary')
@@ -283,7 +283,7 @@ describe('the indicator', () => {
     await becomes(() => detail.isVisible(), false)
   })
 
-  it('has the same size in every state, whatever the styles of the page', async () => {
+  it('the indicator has the same size in every state, whatever the styles of the page', async () => {
     await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
     const measure = () => run('sizes')
     const [own, ...others] = await measure()
@@ -314,7 +314,7 @@ describe('the indicator', () => {
     },
   )
 
-  it('does not move if the user prefers reduced motion', async () => {
+  it('the indicator does not move if the user prefers reduced motion', async () => {
     await page.setContent('<div class="holdfast hf-autosave"><svg data-icon="arrows"></svg></div>')
     await page.addStyleTag({ path: join(root, 'src/react/styles.css') })
     const animation = () => page.locator('svg').evaluate((icon) => getComputedStyle(icon).animationName)

@@ -69,7 +69,7 @@ describe('AutoSave in Chromium', () => {
     }
   }
 
-  it('lets one of two tabs write; the other may write when that tab is closed', async () => {
+  it('AutoSave in Chromium lets one of two tabs write; the other may write when that tab is closed', async () => {
     const a = await openTab()
     await a.run('open', { eager: true })
     await a.run('edit', 'by a')
@@ -91,7 +91,7 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('history')).toBe(3)
   })
 
-  it('leaves a complete save if the renderer crashes during a save', async () => {
+  it('AutoSave in Chromium leaves a complete save if the renderer crashes during a save', async () => {
     for (const pause of [0, 7, 23]) {
       const a = await openTab()
       await a.run('open')
@@ -111,7 +111,7 @@ describe('AutoSave in Chromium', () => {
     }
   })
 
-  it('keeps the last edits of a page that is left right after them, and saves them at the next start', async () => {
+  it('AutoSave in Chromium keeps the last edits of a page that is left right after them, and saves them at the next start', async () => {
     const a = await openTab()
     await a.run('open', { debounce: 60_000 })
     await a.run('edit', 'saved')
@@ -127,7 +127,7 @@ describe('AutoSave in Chromium', () => {
     expect(await b.run('journals')).toBe(0)
   })
 
-  it('keeps every save if the next one cannot fit, and saves when there is space again', async () => {
+  it('AutoSave in Chromium keeps every save if the next one cannot fit, and saves when there is space again', async () => {
     const a = await openTab()
     const tools = await devTools(a.page)
     await a.run('open')
@@ -175,7 +175,7 @@ describe('AutoSave in Chromium', () => {
     expect(await other.run('open')).toMatchObject({ title: 'after' })
   })
 
-  it('keeps its edits if another page steals the lock, and saves them when it gets the lock again', async () => {
+  it('AutoSave in Chromium keeps its edits if another page steals the lock, and saves them when it gets the lock again', async () => {
     const [a, thief] = [await openTab(), await openTab()]
     await a.run('open')
     await a.run('edit', 'saved')
@@ -224,7 +224,7 @@ describe('AutoSave in Chromium', () => {
     },
   )
 
-  it('loses its Web Lock to a tab that waits when it is frozen, and is told when it thaws', async () => {
+  it('AutoSave in Chromium loses its Web Lock to a tab that waits when it is frozen, and is told when it thaws', async () => {
     const query = '?takeoverAfter=5000'
     const [a, b] = [await openTab({ query }), await openTab({ query })]
     await a.run('open', { debounce: HANG_MS, idle: HANG_MS })
@@ -244,7 +244,7 @@ describe('AutoSave in Chromium', () => {
     expect(await newestSave()).toBe('by b')
   })
 
-  it('finishes the commit in which its page was frozen, and a tab that took over overwrites nothing', async () => {
+  it('AutoSave in Chromium finishes the commit in which its page was frozen, and a tab that took over overwrites nothing', async () => {
     const [a, b] = [await openTab({ webLocks: false }), await openTab({ webLocks: false })]
     await a.run('open')
     await a.run('edit', 'by a')
@@ -277,7 +277,7 @@ describe('AutoSave in Chromium', () => {
     return (await reader.run('open', { journal: false }))?.title
   }
 
-  it('never shows an incomplete save to a reader that reads all the time', async () => {
+  it('AutoSave in Chromium never shows an incomplete save to a reader that reads all the time', async () => {
     const a = await openTab()
     await a.run('open')
     await a.run('edit', '0', 200_000)

@@ -29,7 +29,7 @@ describe('a component that changes to another document or project', () => {
   const shows = (text: string) =>
     eventually(async () => expect(await page.locator('output').textContent()).toBe(text))
 
-  it('never gets the lock or the content of the former document, which does not save any more', async () => {
+  it('a component that changes to another document or project never gets the lock or the content of the former document, which does not save any more', async () => {
     await run('showDocument', server.url, 'first')
     await shows('first false true')
     await run('edit', 'first')
@@ -45,7 +45,7 @@ describe('a component that changes to another document or project', () => {
     expect(await run('saved', 'first')).toBe('text of first')
   })
 
-  it('never gets the status of the former project lock, and does not release the next one by its functions', async () => {
+  it('a component that changes to another document or project never gets the status of the former project lock, and does not release the next one by its functions', async () => {
     await run('showLock', 'one')
     await run('acquireLock')
     await shows('one held')
@@ -58,7 +58,7 @@ describe('a component that changes to another document or project', () => {
     await shows('two held')
   })
 
-  it('never gets the AutoSave of the former project, which saves only its own value', async () => {
+  it('a component that changes to another document or project never gets the AutoSave of the former project, which saves only its own value', async () => {
     await run('showProject', 'red', 'red one')
     await shows('red false')
     await run('showProject', 'red', 'red two')

@@ -16,7 +16,7 @@ describe('the core in a page of Chromium', () => {
   const run = <N extends keyof Scenarios>(name: N, ...args: Parameters<Scenarios[N]>) =>
     runScenario<Scenarios, N>(page, name, ...args)
 
-  it('holds a lease while the work runs, and frees it then', async () => {
+  it('the core in a page of Chromium holds a lease while the work runs, and frees it then', async () => {
     expect(await run('withLease')).toEqual({
       held: true,
       token: expect.any(Number),
@@ -25,7 +25,7 @@ describe('the core in a page of Chromium', () => {
     })
   })
 
-  it('serves twenty that ask at once, one at a time and in their order', async () => {
+  it('the core in a page of Chromium serves twenty that ask at once, one at a time and in their order', async () => {
     const { served, tokens, most } = await run('contention', 20)
     expect(most).toBe(1)
     expect(served).toEqual(Array.from({ length: 20 }, (_, n) => n))
@@ -39,12 +39,12 @@ describe('the core in a page of Chromium', () => {
     expect(order).toEqual(['signal', 'timer'])
   })
 
-  it('is not held from the deadline on, though no timer could run', async () => {
+  it('the core in a page of Chromium is not held from the deadline on, though no timer could run', async () => {
     expect(await run('busyPage', 100_000, 50_000)).toEqual({ held: true, aborted: false })
     expect(await run('busyPage', 100_000, 100_000)).toEqual({ held: false, aborted: true })
   })
 
-  it('passes the conformance suite with the memory store', async () => {
+  it('the core in a page of Chromium passes the conformance suite with the memory store', async () => {
     const results = await run('conformance')
     expect(results.length).toBeGreaterThan(40)
     expect(results.filter((result) => result.error)).toEqual([])

@@ -32,14 +32,14 @@ describe('a document whose stored text is damaged, in the editor', () => {
   const saveOver = () => mika.page.getByRole('button', { name: 'Save mine' })
   const readStored = async () => (await fetch(`${server.url}/api/documents/${ROOM}`)).status
 
-  it('says so, and offers nothing to who does not hold the lock', async () => {
+  it('a document whose stored text is damaged, in the editor says so, and offers nothing to who does not hold the lock', async () => {
     await mika.untilStatus('unreadable')
     await mika.page.getByRole('alert').getByText('The stored text cannot be read.').waitFor()
     expect(await saveOver().count()).toBe(0)
     expect(await mika.isWritable()).toBe(false)
   })
 
-  it('keeps what is stored while one edits, and says what is not saved', async () => {
+  it('a document whose stored text is damaged, in the editor keeps what is stored while one edits, and says what is not saved', async () => {
     await mika.edit()
     expect(await saveOver().isDisabled()).toBe(true)
     await mika.write('second')
@@ -47,7 +47,7 @@ describe('a document whose stored text is damaged, in the editor', () => {
     expect(await readStored()).toBe(409)
   })
 
-  it('is saved over when one says so, and is a document like any other from then on', async () => {
+  it('a document whose stored text is damaged, in the editor is saved over when one says so, and is a document like any other from then on', async () => {
     await mika.press('Save mine')
     await mika.untilStatus('saved')
     await ken.untilText('second')

@@ -42,7 +42,7 @@ describe('the dashboard in Chromium', () => {
     await drawer().getByRole('button', { name: 'End this lease' }).click()
   }
 
-  it('shows nothing without the token of an administrator', async () => {
+  it('the dashboard in Chromium shows nothing without the token of an administrator', async () => {
     await page.getByLabel('Administrator token').fill('not it')
     await page.getByRole('button', { name: 'Enter' }).click()
     await page.getByText('The server does not know this token').waitFor()
@@ -51,7 +51,7 @@ describe('the dashboard in Chromium', () => {
     await page.getByText('No lease is held now').waitFor()
   })
 
-  it('can be read also under the pointer', async () => {
+  it('the dashboard in Chromium can be read also under the pointer', async () => {
     const other = await browser.newPage()
     await other.emulateMedia({ reducedMotion: 'reduce' })
     await other.goto(`${server.url}/dashboard`)
@@ -63,7 +63,7 @@ describe('the dashboard in Chromium', () => {
     await other.close()
   })
 
-  it('takes the token from the address, which forgets it, and fits a phone while it is empty', async () => {
+  it('the dashboard in Chromium takes the token from the address, which forgets it, and fits a phone while it is empty', async () => {
     const other = await browser.newPage()
     await other.setViewportSize({ width: 360, height: 740 })
     await other.goto(`${server.url}/dashboard#token=${ADMIN_TOKEN}`)
@@ -73,7 +73,7 @@ describe('the dashboard in Chromium', () => {
     await other.close()
   })
 
-  it('says while it is empty what makes the first lease', async () => {
+  it('the dashboard in Chromium says while it is empty what makes the first lease', async () => {
     const shown = await page.locator('.empty pre').innerText()
     const [, url = '', header = '', body = ''] = /POST (\S+) .*-H '(.+?)'.*-d '(.+?)'/s.exec(shown) ?? []
     const [name = '', value = ''] = header.split(': ')
@@ -84,7 +84,7 @@ describe('the dashboard in Chromium', () => {
     await row('document:first').waitFor({ state: 'detached' })
   })
 
-  it('shows a lease when it is granted, its renewals if asked, and its end', async () => {
+  it('the dashboard in Chromium shows a lease when it is granted, its renewals if asked, and its end', async () => {
     await take('invoice:1')
     await row('invoice:1').waitFor()
     const events = page.locator('.events li', { hasText: 'invoice:1' })
@@ -97,7 +97,7 @@ describe('the dashboard in Chromium', () => {
     await events.filter({ hasText: 'released' }).waitFor()
   })
 
-  it('shows an expiry when it happens', async () => {
+  it('the dashboard in Chromium shows an expiry when it happens', async () => {
     await take('short', SHORT_MS)
     await row('short').waitFor()
     server.pass(SHORT_MS)
@@ -105,7 +105,7 @@ describe('the dashboard in Chromium', () => {
     await row('short').waitFor({ state: 'detached' })
   })
 
-  it('shows the number of waiters, now and since it was opened', async () => {
+  it('the dashboard in Chromium shows the number of waiters, now and since it was opened', async () => {
     await take('document:busy')
     const stop = new AbortController()
     const ask = { method: 'POST', signal: stop.signal }
@@ -120,7 +120,7 @@ describe('the dashboard in Chromium', () => {
     await end('document:busy')
   })
 
-  it('lists the waiting callers of the store, also those of other programs', async () => {
+  it('the dashboard in Chromium lists the waiting callers of the store, also those of other programs', async () => {
     await take('document:queue')
     for (const owner of ['web-1', 'web-2'])
       await server.store.acquire({ resource: 'document:queue', id: owner, owner, ttl: LONG_MS, wake() {} })
@@ -168,7 +168,7 @@ describe('the dashboard in Chromium', () => {
     await drawer().getByRole('button', { name: 'Close' }).click()
   })
 
-  it('ends a lease by force, after asking', async () => {
+  it('the dashboard in Chromium ends a lease by force, after asking', async () => {
     await take('stuck')
     await askToEnd('stuck')
     await page.getByText('a worker will lose it at once').waitFor()
@@ -246,7 +246,7 @@ describe('the dashboard in Chromium', () => {
     await drawer().waitFor({ state: 'detached' })
   })
 
-  it('stays smooth with thousands of leases that change all the time', async () => {
+  it('the dashboard in Chromium stays smooth with thousands of leases that change all the time', async () => {
     for (let n = 0; n < MANY; n++) await take(`many:${String(n).padStart(5, '0')}`)
     await page.getByText(MANY.toLocaleString('en')).first().waitFor()
     expect(await page.locator('tbody .row').count()).toBeLessThan(60)
@@ -273,18 +273,21 @@ describe('the dashboard in Chromium', () => {
     expect(await page.locator('tbody .row').count()).toBe(1)
   })
 
-  it('comes back after a restart of the server', async () => {
+  it('the dashboard in Chromium comes back after a restart of the server', async () => {
     await server.restart()
     await take('many:09999-again')
     await row('many:09999-again').waitFor()
   })
 
-  it.each([360, 700, 841, 1024, 1200])('fits a screen of %d, with room for the names', async (width) => {
-    await page.setViewportSize({ width, height: 740 })
-    await expect.poll(() => widthOf(page)).toBeLessThanOrEqual(width)
-    const name = row('many:09999-again').locator('td').first()
-    await expect.poll(async () => (await name.boundingBox())?.width).toBeGreaterThan(100)
-  })
+  it.each([360, 700, 841, 1024, 1200])(
+    'the dashboard in Chromium fits a screen of %d, with room for the names',
+    async (width) => {
+      await page.setViewportSize({ width, height: 740 })
+      await expect.poll(() => widthOf(page)).toBeLessThanOrEqual(width)
+      const name = row('many:09999-again').locator('td').first()
+      await expect.poll(async () => (await name.boundingBox())?.width).toBeGreaterThan(100)
+    },
+  )
 })
 
 describe('the pages', () => {

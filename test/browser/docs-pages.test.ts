@@ -31,7 +31,7 @@ describe('a reader', () => {
     await runner.run(placed, async (page, printed) => outcomeOf(block)?.look(page, printed, placed.directory))
   })
 
-  it('sees every outcome that is known', () => {
+  it('a reader sees every outcome that is known', () => {
     const seen = new Set(blocks.map(outcomeOf))
     expect(OUTCOMES.filter((outcome) => !seen.has(outcome))).toEqual([])
   })

@@ -31,28 +31,31 @@ describe('a document', () => {
     await site?.[Symbol.asyncDispose]()
   })
 
-  it.each(LOOKS)('is readable in every state, in $lang, $theme and $width px wide', async (look) => {
-    await page.setViewportSize({ width: look.width, height: 800 })
-    await runScenario<typeof scenarios, 'show'>(page, 'show', look)
-    const compare = page.getByRole('button', {
-      name: look.lang === 'en' ? 'Compare' : '見比べる',
-      exact: true,
-    })
-    await compare.first().waitFor()
-    while ((await compare.count()) > 0) await compare.first().click()
-    expect(await accessibilityProblems(page)).toEqual([])
-    const isTooWide = await page.evaluate(() => {
-      const { scrollWidth, clientWidth } = document.documentElement
-      return scrollWidth > clientWidth
-    })
-    expect(isTooWide).toBe(false)
-    if (!DIRECTORY) return
-    mkdirSync(DIRECTORY, { recursive: true })
-    const path = join(DIRECTORY, `document-${look.lang}-${look.theme}-${look.width}.png`)
-    await page.screenshot({ path, fullPage: true, animations: 'disabled' })
-  })
+  it.each(LOOKS)(
+    'a document is readable in every state, in $lang, $theme and $width px wide',
+    async (look) => {
+      await page.setViewportSize({ width: look.width, height: 800 })
+      await runScenario<typeof scenarios, 'show'>(page, 'show', look)
+      const compare = page.getByRole('button', {
+        name: look.lang === 'en' ? 'Compare' : '見比べる',
+        exact: true,
+      })
+      await compare.first().waitFor()
+      while ((await compare.count()) > 0) await compare.first().click()
+      expect(await accessibilityProblems(page)).toEqual([])
+      const isTooWide = await page.evaluate(() => {
+        const { scrollWidth, clientWidth } = document.documentElement
+        return scrollWidth > clientWidth
+      })
+      expect(isTooWide).toBe(false)
+      if (!DIRECTORY) return
+      mkdirSync(DIRECTORY, { recursive: true })
+      const path = join(DIRECTORY, `document-${look.lang}-${look.theme}-${look.width}.png`)
+      await page.screenshot({ path, fullPage: true, animations: 'disabled' })
+    },
+  )
 
-  it('in conflict shows each part in which the texts differ', async () => {
+  it('a document in conflict shows each part in which the texts differ', async () => {
     await runScenario<typeof scenarios, 'showConflict'>(page, 'showConflict')
     await page.getByRole('button', { name: 'Compare', exact: true }).click()
     expect(await page.locator('.hf-changed').allTextContents()).toEqual([
@@ -63,7 +66,7 @@ describe('a document', () => {
     ])
   })
 
-  it('in conflict lets the user take parts of theirs and bring mine back, and none is left when nothing differs', async () => {
+  it('a document in conflict lets the user take parts of theirs and bring mine back, and none is left when nothing differs', async () => {
     const content = page.locator('#content')
     const mine = await content.textContent()
     const take = page.getByRole('button', { name: 'Take this part of theirs' })

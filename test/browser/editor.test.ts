@@ -64,14 +64,14 @@ describe('the editor in windows of Chromium', () => {
     expect(await ken.isWritable()).toBe(false)
   })
 
-  it('saves more than a request may carry that goes on when the page is left', async () => {
+  it('the editor in windows of Chromium saves more than a request may carry that goes on when the page is left', async () => {
     const [mika] = await open('Mika')
     await mika?.edit()
     await mika?.write('あ'.repeat(25_000))
     await mika?.untilStatus('saved')
   })
 
-  it('works on plain http, where browsers offer less', async () => {
+  it('the editor in windows of Chromium works on plain http, where browsers offer less', async () => {
     const page = await browser.newPage()
     await page.goto(`http://plain.test:${server.port}/#plain`)
     expect(await page.evaluate(() => globalThis.isSecureContext)).toBe(false)
@@ -81,7 +81,7 @@ describe('the editor in windows of Chromium', () => {
     await page.close()
   })
 
-  it('works where the browser refuses storage, and keeps unsaved text while the page is open', async () => {
+  it('the editor in windows of Chromium works where the browser refuses storage, and keeps unsaved text while the page is open', async () => {
     const page = await browser.newPage()
     await page.addInitScript(() =>
       Object.defineProperty(globalThis, 'localStorage', {
@@ -110,7 +110,7 @@ describe('the editor in windows of Chromium', () => {
     await page.close()
   })
 
-  it('gives the document to the waiters in the order of the queue', async () => {
+  it('the editor in windows of Chromium gives the document to the waiters in the order of the queue', async () => {
     const [mika, ken, ria] = await open('Mika', 'Ken', 'Ria')
     if (!mika || !ken || !ria) throw new Error('no windows')
     await mika.edit()
@@ -127,7 +127,7 @@ describe('the editor in windows of Chromium', () => {
     await ria.until('held')
   })
 
-  it('asks the holder, who declines, and then hands over with everything saved', async () => {
+  it('the editor in windows of Chromium asks the holder, who declines, and then hands over with everything saved', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await ken.until('read-only')
@@ -142,7 +142,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.until('read-only')
   })
 
-  it('tells the holder of a take-over at once, and keeps what it had', async () => {
+  it('the editor in windows of Chromium tells the holder of a take-over at once, and keeps what it had', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await mika.write('mine')
@@ -165,7 +165,7 @@ describe('the editor in windows of Chromium', () => {
     expect(await mika.text()).toBe('mine')
   })
 
-  it('frees the document at once when the tab is closed', async () => {
+  it('the editor in windows of Chromium frees the document at once when the tab is closed', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await ken.until('read-only')
@@ -175,7 +175,7 @@ describe('the editor in windows of Chromium', () => {
     expect(after).toBeLessThan(limit)
   })
 
-  it('asks before a tab with unsaved text is closed, and does not when all is saved', async () => {
+  it('the editor in windows of Chromium asks before a tab with unsaved text is closed, and does not when all is saved', async () => {
     const [mika] = await openTwo()
     await mika.page.route('**/api/documents/*', (route) =>
       route.request().method() === 'PUT' ? route.abort() : route.continue(),
@@ -190,7 +190,7 @@ describe('the editor in windows of Chromium', () => {
     expect(await mika.leave()).toBeUndefined()
   })
 
-  it('frees the document with its TTL when the tab crashes', async () => {
+  it('the editor in windows of Chromium frees the document with its TTL when the tab crashes', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await ken.until('read-only')
@@ -206,7 +206,7 @@ describe('the editor in windows of Chromium', () => {
     expect(after).toBeLessThan(limit)
   })
 
-  it('goes on with the same lock after a short loss of the network', async () => {
+  it('the editor in windows of Chromium goes on with the same lock after a short loss of the network', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     const token = await mika.token()
@@ -235,7 +235,7 @@ describe('the editor in windows of Chromium', () => {
     await ken.untilText('nobody followed')
   })
 
-  it('does not save over what another wrote meanwhile, not even when one edits again', async () => {
+  it('the editor in windows of Chromium does not save over what another wrote meanwhile, not even when one edits again', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     mika.network.cut()
@@ -256,7 +256,7 @@ describe('the editor in windows of Chromium', () => {
     await ken.untilText('mine')
   })
 
-  it('merges what two people wrote in different places, without a question', async () => {
+  it('the editor in windows of Chromium merges what two people wrote in different places, without a question', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await mika.write('one\ntwo\nthree')
@@ -276,7 +276,7 @@ describe('the editor in windows of Chromium', () => {
     await Promise.all([mika, ken].map((window) => window.untilText('ONE\ntwo\nTHREE')))
   })
 
-  it('saves before it opens another document, so that a waiter starts from the last words', async () => {
+  it('the editor in windows of Chromium saves before it opens another document, so that a waiter starts from the last words', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await ken.until('read-only')
@@ -296,7 +296,7 @@ describe('the editor in windows of Chromium', () => {
     expect(await mika.page.locator('.kept').count()).toBe(0)
   })
 
-  it('keeps a long text through a crash, too', async () => {
+  it('the editor in windows of Chromium keeps a long text through a crash, too', async () => {
     const [mika] = await open('Mika')
     if (!mika) throw new Error('no window')
     const long = 'あ'.repeat(25_000)
@@ -333,7 +333,7 @@ describe('the editor in windows of Chromium', () => {
     expect(saved).toBe(long)
   })
 
-  it('refuses a stale save, keeps the text and offers it', async () => {
+  it('the editor in windows of Chromium refuses a stale save, keeps the text and offers it', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await mika.write('first')
@@ -362,7 +362,7 @@ describe('the editor in windows of Chromium', () => {
     expect(await ken.text()).toBe('second')
   })
 
-  it('keeps the lock through a restart of the server, and shows no trouble when that is over', async () => {
+  it('the editor in windows of Chromium keeps the lock through a restart of the server, and shows no trouble when that is over', async () => {
     const [mika] = await openTwo()
     await mika.edit()
     const token = await mika.token()
@@ -375,7 +375,7 @@ describe('the editor in windows of Chromium', () => {
     await expect.poll(() => mika.banner()).not.toContain('No connection')
   })
 
-  it('shows trouble while the server does not answer, and never calls that editing', async () => {
+  it('the editor in windows of Chromium shows trouble while the server does not answer, and never calls that editing', async () => {
     const [mika] = await openTwo()
     await mika.edit()
     mika.network.cut()
@@ -387,7 +387,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.untilStatus('saved')
   })
 
-  it('keeps the lock in a hidden tab, whose timers the browser holds back', async () => {
+  it('the editor in windows of Chromium keeps the lock in a hidden tab, whose timers the browser holds back', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await ken.until('read-only')
@@ -422,12 +422,12 @@ describe('the editor in windows of Chromium', () => {
       .toContain('Ken is editing now')
   })
 
-  it('has one connection for one window', async () => {
+  it('the editor in windows of Chromium has one connection for one window', async () => {
     await openTwo()
     await expect.poll(() => server.sockets()).toBe(2)
   })
 
-  it('moves nothing when a person wants that', async () => {
+  it('the editor in windows of Chromium moves nothing when a person wants that', async () => {
     const [mika] = await openTwo()
     const motion = () =>
       mika.page
@@ -438,7 +438,7 @@ describe('the editor in windows of Chromium', () => {
     expect(await motion()).toMatch(/^0m?s$/)
   })
 
-  it('speaks Japanese, dark, on a phone', async () => {
+  it('the editor in windows of Chromium speaks Japanese, dark, on a phone', async () => {
     const [mika] = await openTwo()
     await mika.page.setViewportSize({ width: 360, height: 740 })
     await mika.page.getByLabel('Language / 言語').selectOption('ja')

@@ -68,7 +68,7 @@ describe('the checklist extension', () => {
     await everywhere(['bread <b>'])
   })
 
-  it('is used with the keyboard, and takes back a removal', async () => {
+  it('the checklist extension is used with the keyboard, and takes back a removal', async () => {
     await add(popup, 'eggs')
     await everywhere(['bread <b>', 'eggs'])
     await boxOf(popup, 'bread').focus()
@@ -90,7 +90,7 @@ describe('the checklist extension', () => {
     expect(await fieldOf(page).isVisible()).toBe(true)
   })
 
-  it('keeps what is typed while an item is stored, and adds it once', async () => {
+  it('the checklist extension keeps what is typed while an item is stored, and adds it once', async () => {
     await popup.bringToFront()
     const storage = await popup.evaluateHandle(holdStorage)
     await fieldOf(popup).fill('tea')
@@ -108,26 +108,29 @@ describe('the checklist extension', () => {
   it.each([
     ['popup', () => popup],
     ['page', () => page],
-  ])('says what to do when the storage is full, and keeps the text: %s', async (name, surface) => {
-    await surface().bringToFront()
-    const fill = `(${fillStorage})()`
-    const empty = 'chrome.storage.local.set = globalThis.originalSet'
-    const evaluate = name === 'page' ? await contentScript(page) : (text: string) => popup.evaluate(text)
-    await evaluate(fill)
-    await add(surface(), 'salt')
-    const alert = surface().getByRole('alert').filter({ hasText: 'Remove items' })
-    await eventually(async () => expect(await alert.textContent()).toContain('“salt” was not added.'))
-    await becomes(() => surface().locator('.pill').textContent(), 'Not saved')
-    expect(await fieldOf(surface()).inputValue()).toBe('salt')
-    await evaluate(empty)
-    await fieldOf(surface()).press('Enter')
-    await everywhere(['bread <b>', 'tea', 'salt'])
-    await becomes(() => surface().locator('.pill').textContent(), 'In sync')
-    await rowOf(surface(), 'salt').getByRole('button').click()
-    await everywhere(['bread <b>', 'tea'])
-  })
+  ])(
+    'the checklist extension says what to do when the storage is full, and keeps the text: %s',
+    async (name, surface) => {
+      await surface().bringToFront()
+      const fill = `(${fillStorage})()`
+      const empty = 'chrome.storage.local.set = globalThis.originalSet'
+      const evaluate = name === 'page' ? await contentScript(page) : (text: string) => popup.evaluate(text)
+      await evaluate(fill)
+      await add(surface(), 'salt')
+      const alert = surface().getByRole('alert').filter({ hasText: 'Remove items' })
+      await eventually(async () => expect(await alert.textContent()).toContain('“salt” was not added.'))
+      await becomes(() => surface().locator('.pill').textContent(), 'Not saved')
+      expect(await fieldOf(surface()).inputValue()).toBe('salt')
+      await evaluate(empty)
+      await fieldOf(surface()).press('Enter')
+      await everywhere(['bread <b>', 'tea', 'salt'])
+      await becomes(() => surface().locator('.pill').textContent(), 'In sync')
+      await rowOf(surface(), 'salt').getByRole('button').click()
+      await everywhere(['bread <b>', 'tea'])
+    },
+  )
 
-  it('validates settings before it saves them, and applies them on the page', async () => {
+  it('the checklist extension validates settings before it saves them, and applies them on the page', async () => {
     // Pages in the background render once a second.
     await options.bringToFront()
     await colourField().fill('mauve')
@@ -155,7 +158,7 @@ describe('the checklist extension', () => {
     await becomes(() => card().count(), 1)
   })
 
-  it('keeps what is typed while a save of the settings runs', async () => {
+  it('the checklist extension keeps what is typed while a save of the settings runs', async () => {
     await options.bringToFront()
     const storage = await options.evaluateHandle(holdStorage)
     await colourField().fill('#112233')
@@ -169,7 +172,7 @@ describe('the checklist extension', () => {
     await becomes(() => card().evaluate(markOf), '#445566')
   })
 
-  it('removes all items only after a question, downloads them and restores them', async () => {
+  it('the checklist extension removes all items only after a question, downloads them and restores them', async () => {
     await options.bringToFront()
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-copy-'))
     try {
@@ -222,7 +225,7 @@ describe('the checklist extension', () => {
     await panel.close()
   })
 
-  it('shows the last of many items, and more of them on demand', async () => {
+  it('the checklist extension shows the last of many items, and more of them on demand', async () => {
     const entities = Array.from({ length: 248 }, (_, n) => {
       return [`many${n}`, { label: `item ${n}`, checked: false, timestamp: n }]
     })
@@ -247,7 +250,7 @@ describe('the checklist extension', () => {
     await becomes(() => rowsOf(popup).first().textContent(), 'bread <b>')
   })
 
-  it('opens the options from the page', async () => {
+  it('the checklist extension opens the options from the page', async () => {
     await options.close()
     const opened = extension.browser.waitForEvent('page', (opened) => opened.url().endsWith('options.html'))
     await page.bringToFront()
@@ -255,7 +258,7 @@ describe('the checklist extension', () => {
     await opened
   })
 
-  it('says on a page that the extension was updated', async () => {
+  it('the checklist extension says on a page that the extension was updated', async () => {
     await page.bringToFront()
     await extension.worker.evaluate(() => chrome.runtime.reload()).catch(() => {})
     await eventually(async () => {

@@ -30,7 +30,7 @@ describe('stored data', () => {
     await site?.[Symbol.asyncDispose]()
   })
 
-  it('of the layout one-key is moved by a context of key-per-entity, and then closed to contexts of one-key', async () => {
+  it('stored data of the layout one-key is moved by a context of key-per-entity, and then closed to contexts of one-key', async () => {
     const codes = await page.evaluate(`(async () => {
       const a = createSync({ ...chromeContext(), ...quiet, layout: 'one-key' })
       await a.setEntity('x', { n: 1 })
@@ -49,7 +49,7 @@ describe('stored data', () => {
     expect(codes).toEqual([{ n: 1 }, 'other-format', 'other-format', 'other-format', kept])
   })
 
-  it('of another schema version than the coordinator is refused to a content script', async () => {
+  it('stored data of another schema version than the coordinator is refused to a content script', async () => {
     const tab = await extension.browser.newPage()
     await tab.goto(site.url)
     const evaluate = await contentScript(tab)
@@ -62,7 +62,7 @@ describe('stored data', () => {
     await tab.close()
   })
 
-  it('in storage.sync is kept although the index of another device does not name it', async () => {
+  it('stored data in storage.sync is kept although the index of another device does not name it', async () => {
     const shown = await page.evaluate(`(async () => {
       const context = { ...chromeContext({ area: 'sync' }), ...quiet }
       const coordinator = createCoordinator(context)
@@ -80,7 +80,7 @@ describe('stored data', () => {
     expect(shown).toEqual([[[], []], all, all])
   })
 
-  it('without its index is not cleaned up', async () => {
+  it('stored data without its index is not cleaned up', async () => {
     const [code, keys] = (await page.evaluate(`(async () => {
       const sync = createSync({ ...chromeContext(), ...quiet })
       await sync.setEntity('x', { n: 1 })
@@ -92,7 +92,7 @@ describe('stored data', () => {
     expect(keys).toContain('trackedEntity:x')
   })
 
-  it('of more than half the quota is migrated from one-key to key-per-entity', async () => {
+  it('stored data of more than half the quota is migrated from one-key to key-per-entity', async () => {
     const moved = await page.evaluate(`(async () => {
       const text = 'x'.repeat(60_000)
       const all = Object.fromEntries(Array.from({ length: 120 }, (_, n) => ['e' + n, { n, text }]))
@@ -105,7 +105,7 @@ describe('stored data', () => {
     expect(moved).toEqual([120, false, 7])
   })
 
-  it('that fills the quota can be removed', async () => {
+  it('stored data that fills the quota can be removed', async () => {
     const codes = await page.evaluate(`(async () => {
       const sync = createSync({ ...chromeContext(), ...quiet })
       for (const id of ['x', 'y', 'z']) await sync.setEntity(id, { n: 1 })
@@ -119,7 +119,7 @@ describe('stored data', () => {
     expect(codes).toEqual(['store-failed', 'resolved', 'resolved', { 'trackedEntities:index': { ids: [] } }])
   })
 
-  it('with one invalid setting lets all others be saved', async () => {
+  it('stored data with one invalid setting lets all others be saved', async () => {
     const [code, stored] = (await page.evaluate(`(async () => {
       await chrome.storage.local.set({ syncSettings: { featureEnabled: true, scopeMode: 'all', themeToken: 'mauve' } })
       const sync = createSync({ ...chromeContext(), ...quiet })
@@ -130,7 +130,7 @@ describe('stored data', () => {
     expect(stored).toMatchObject({ featureEnabled: false, themeToken: 'mauve' })
   })
 
-  it('keeps an acknowledged write of an entity that other code removes from the index at the same moment', async () => {
+  it('stored data keeps an acknowledged write of an entity that other code removes from the index at the same moment', async () => {
     const [shown, ids] = (await page.evaluate(`(async () => {
       const sync = createSync({ ...chromeContext(), ...quiet })
       await sync.setEntity('x', { n: 1 })

@@ -64,7 +64,7 @@ describe('the sync in an extension', () => {
     return ids
   }
 
-  it('loses none of 600 concurrent writes of two pages and the worker', async () => {
+  it('the sync in an extension loses none of 600 concurrent writes of two pages and the worker', async () => {
     const [one, two, worker] = [await openPage(), await openPage(), extension.worker]
     await Promise.all([
       runProbe(one, 'add', 'one', 200),
@@ -74,14 +74,14 @@ describe('the sync in an extension', () => {
     expect(new Set(await agreed(one, [one, two, worker])).size).toBe(600)
   })
 
-  it('shows the same in a page that opens during the writes of others', async () => {
+  it('the sync in an extension shows the same in a page that opens during the writes of others', async () => {
     const writer = await openPage()
     const [late, tab] = await Promise.all([openPage(), openTab(), runProbe(writer, 'add', 'early', 60)])
     expect((await agreed(writer, [writer, late, tab])).length).toBe(60)
     expect((await runProbe(tab, 'look')).bootstrapped).toBe(true)
   })
 
-  it('carries out all writes of a content script although the worker is killed during them', async () => {
+  it('the sync in an extension carries out all writes of a content script although the worker is killed during them', async () => {
     const [page, tab] = [await openPage(), await openTab()]
     const killDuringWrites = async () => {
       await vi.waitFor(async () => expect((await indexOf(page)).length).toBeGreaterThan(5), {
@@ -94,7 +94,7 @@ describe('the sync in an extension', () => {
     expect((await agreed(page, [page, tab])).length).toBe(40)
   })
 
-  it('writes successfully without any receiver, with a warning', async () => {
+  it('the sync in an extension writes successfully without any receiver, with a warning', async () => {
     const page = await openPage()
     await extension.worker.evaluate(`Promise.all([coordinator.close(), probe.close()])`)
     await runProbe(page, 'add', 'alone', 1)
@@ -109,7 +109,7 @@ describe('the sync in an extension', () => {
     })
     afterEach(() => extension.killWorker())
 
-    it('writes successfully, sends the message again after 200 ms, and then warns', async () => {
+    it('the sync in an extension with a receiver that does not answer writes successfully, sends the message again after 200 ms, and then warns', async () => {
       const [receiver, writer] = [await openLab(), await openLab()]
       await receiver('receive', Number.POSITIVE_INFINITY)
       expect(await writer('write', 'x')).toEqual({ stored: { n: 1 }, warnings: [] })
@@ -125,7 +125,7 @@ describe('the sync in an extension', () => {
       expect(others).toEqual([])
     })
 
-    it('does not warn if a later message is answered', async () => {
+    it('the sync in an extension with a receiver that does not answer does not warn if a later message is answered', async () => {
       const [receiver, writer] = [await openLab(), await openLab()]
       await receiver('receive', 1)
       await writer('write', 'x', { resend: 5 })
@@ -135,7 +135,7 @@ describe('the sync in an extension', () => {
     })
   })
 
-  it('applies events and messages that come during its bootstrap, in any order', async () => {
+  it('the sync in an extension applies events and messages that come during its bootstrap, in any order', async () => {
     const writer = await openPage()
     for (const name of ['kept', 'changed', 'removed']) await runProbe(writer, 'add', name, 1)
     const orders: readonly Order[] = ['arrival', 'reverse', 'messages first', 'events first', 'twice']
@@ -173,7 +173,7 @@ describe('the sync in an extension', () => {
     }
   })
 
-  it('resets all contexts, and keeps settings and foreign keys', async () => {
+  it('the sync in an extension resets all contexts, and keeps settings and foreign keys', async () => {
     const [one, two, tab] = [await openPage(), await openPage(), await openTab()]
     await one.evaluate(`chrome.storage.local.set({ foreign: 1, 'trackedEntity:orphan': {} })`)
     await runProbe(tab, 'paint', '#123456')
@@ -196,7 +196,7 @@ describe('the sync in an extension', () => {
     )
   })
 
-  it('shows a change in another page not much later than the event of a bare write to the storage', async () => {
+  it('the sync in an extension shows a change in another page not much later than the event of a bare write to the storage', async () => {
     const [writer, reader] = [await openPage(), await openPage()]
     for (let n = 0; n < 50; n++) {
       await runProbe(writer, 'update', 'x', n)

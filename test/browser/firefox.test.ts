@@ -133,7 +133,7 @@ describe('the web stores in Firefox', () => {
     },
   )
 
-  it('tells a tab that its Web Lock was taken by force', async () => {
+  it('the web stores in Firefox tells a tab that its Web Lock was taken by force', async () => {
     const [a, b] = [await openStore('locks'), await openStore('locks')]
     await a.run('acquire', 'Mika')
     await b.run('force')
@@ -141,7 +141,7 @@ describe('the web stores in Firefox', () => {
     expect(await b.run('holder')).toBe(null)
   })
 
-  it('uses Web Locks, or a file without them', async () => {
+  it('the web stores in Firefox uses Web Locks, or a file without them', async () => {
     expect(await (await openTab()).run('open', 'default')).toBe('web-locks')
     const tab = await openTab(withoutWebLocks)
     expect(await tab.run('open', 'default')).toBe('directory')
@@ -153,7 +153,7 @@ describe('the web stores in Firefox', () => {
 describe('the project lock in Firefox', () => {
   const openTab = serve<typeof projectScenarios>('project.ts')
 
-  it('is held by one of two tabs, and by the other after its release', async () => {
+  it('the project lock in Firefox is held by one of two tabs, and by the other after its release', async () => {
     const [a, b] = [await openTab(), await openTab()]
     expect(await a.run('acquire')).toMatchObject({ backend: 'web' })
     await b.run('waitInBackground')
@@ -172,7 +172,7 @@ describe('the project lock in Firefox', () => {
     await eventually(async () => expect(await b.run('holds')).toBe(true))
   })
 
-  it('is lost when another page steals its Web Lock', async () => {
+  it('the project lock in Firefox is lost when another page steals its Web Lock', async () => {
     const [a, b] = [await openTab(), await openTab()]
     await a.run('acquire')
     await b.evaluate(`navigator.locks.request('imgponic:project:autosave', { steal: true }, () => {})`)
@@ -180,7 +180,7 @@ describe('the project lock in Firefox', () => {
     expect(await a.run('holds')).toBe(false)
   })
 
-  it('uses only project/.lock without Web Locks, and removes it', async () => {
+  it('the project lock in Firefox uses only project/.lock without Web Locks, and removes it', async () => {
     const tab = await openTab(withoutWebLocks)
     await tab.run('putFile', 'workflow-cookbook/collector.jsonl', '{}')
     expect(await tab.run('acquire')).toMatchObject({ backend: 'fallback' })
@@ -207,7 +207,7 @@ describe('the project lock in Firefox', () => {
     expect(await b.run('acquire')).toMatchObject({ backend: 'fallback', scope: 'autosave' })
   })
 
-  it('is granted at most once when several tabs write the .lock at the same moment', async () => {
+  it('the project lock in Firefox is granted at most once when several tabs write the .lock at the same moment', async () => {
     const tabs = await Promise.all(Array.from({ length: 3 }, () => openTab(withoutWebLocks)))
     const grants: number[] = []
     for (let round = 0; round < 5; round++) {
@@ -226,20 +226,23 @@ describe('AutoSave in Firefox', () => {
   it.each([
     ['a Web Lock', 'web', undefined],
     ['the fallback', 'fallback', withoutWebLocks],
-  ] as const)('saves under %s, and a later page restores it', async (_, backend, prepare) => {
-    const a = await openTab(prepare)
-    expect(await a.run('open')).toBe(null)
-    await a.run('edit', 'by a', 100_000)
-    expect(await a.run('flush')).toMatchObject({ phase: 'idle', unsaved: false, backend })
-    await a.run('close')
-    const b = await openTab(prepare)
-    expect(await b.run('open')).toEqual({ title: 'by a', source: 'current' })
-    await b.run('edit', 'by b')
-    expect(await b.run('flush')).toMatchObject({ unsaved: false })
-    expect(await b.run('history')).toBe(2)
-  })
+  ] as const)(
+    'AutoSave in Firefox saves under %s, and a later page restores it',
+    async (_, backend, prepare) => {
+      const a = await openTab(prepare)
+      expect(await a.run('open')).toBe(null)
+      await a.run('edit', 'by a', 100_000)
+      expect(await a.run('flush')).toMatchObject({ phase: 'idle', unsaved: false, backend })
+      await a.run('close')
+      const b = await openTab(prepare)
+      expect(await b.run('open')).toEqual({ title: 'by a', source: 'current' })
+      await b.run('edit', 'by b')
+      expect(await b.run('flush')).toMatchObject({ unsaved: false })
+      expect(await b.run('history')).toBe(2)
+    },
+  )
 
-  it('lets one of two tabs write; the other may write when that tab is killed', async () => {
+  it('AutoSave in Firefox lets one of two tabs write; the other may write when that tab is killed', async () => {
     const a = await openTab()
     await a.run('open', { eager: true })
     await a.run('edit', 'by a')
@@ -257,7 +260,7 @@ describe('AutoSave in Firefox', () => {
     expect(await b.run('flush')).toMatchObject({ unsaved: false })
   })
 
-  it('leaves a complete save when its tab is killed during a save', async () => {
+  it('AutoSave in Firefox leaves a complete save when its tab is killed during a save', async () => {
     for (const pause of [0, 7, 23]) {
       const writer = await openTab()
       await writer.run('open')
@@ -305,7 +308,7 @@ describe('the sync in an extension of Firefox', () => {
     return tab
   }
 
-  it('loses none of 100 concurrent writes of two pages', async () => {
+  it('the sync in an extension of Firefox loses none of 100 concurrent writes of two pages', async () => {
     const [one, two] = [await openPage(), await openPage()]
     await Promise.all([runProbe(one, 'add', 'one', 50), runProbe(two, 'add', 'two', 50)])
     const late = await openPage()
@@ -317,7 +320,7 @@ describe('the sync in an extension of Firefox', () => {
     for (const page of [one, two, late]) await page.close()
   })
 
-  it('carries out the writes of a content script in the background, and shows it those of a page', async () => {
+  it('the sync in an extension of Firefox carries out the writes of a content script in the background, and shows it those of a page', async () => {
     await using site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
     const tab = await openTab(site)
     await inContentScript(tab, 'add', 'tab', 20)
@@ -347,7 +350,7 @@ describe('the sync in an extension of Firefox', () => {
     for (const opened of [tab, blank, page]) await opened.close()
   })
 
-  it('keeps both writes of a content script whose page is left in the same turn', async () => {
+  it('the sync in an extension of Firefox keeps both writes of a content script whose page is left in the same turn', async () => {
     await using site = await serveModule(join(import.meta.dirname, 'pages/empty.ts'))
     const page = await openPage()
     const written: string[] = []

@@ -67,7 +67,7 @@ describe('three people and a document', () => {
     await expect.poll(() => seen(jonas)).toEqual(['You are editing', 'Aoi is number 1 in line'])
   })
 
-  it('are told when somebody asks from further back: the holder by name, and the one who is passed', async () => {
+  it('three people and a document are told when somebody asks from further back: the holder by name, and the one who is passed', async () => {
     const [mika, jonas, aoi] = await open()
     await mika.edit()
     await waitInLine(aoi)
@@ -127,7 +127,7 @@ describe('three people and a document', () => {
     await aoi.untilBanner('Jonas is editing')
   })
 
-  it('are asked when they went away with the page open, keep the lock by any input, and else hand over', async () => {
+  it('three people and a document are asked when they went away with the page open, keep the lock by any input, and else hand over', async () => {
     const [mika, jonas] = await open()
     await mika.edit()
     await mika.write('before lunch')
@@ -169,7 +169,7 @@ describe('three people and a document', () => {
     await second.page.close()
   })
 
-  it('get their own lock back when the tab that has it has crashed', async () => {
+  it('three people and a document get their own lock back when the tab that has it has crashed', async () => {
     const [mika] = await open()
     await mika.edit()
     await mika.write('before the crash')

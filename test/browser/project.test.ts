@@ -57,7 +57,7 @@ describe('the project lock in Chromium', () => {
       return held.flatMap(({ name = '' }) => (name.includes('\u0004') ? [] : name))
     })
 
-  it('is held by one of two tabs, and by the other after its release', async () => {
+  it('the project lock in Chromium is held by one of two tabs, and by the other after its release', async () => {
     const [a, b] = [await openTab(), await openTab()]
     expect(await a.run('acquire')).toMatchObject({ backend: 'web', ttlExpiresAt: 'Infinity' })
     expect(await lockNames(b.page)).toEqual(['imgponic:project:autosave'])
@@ -130,7 +130,7 @@ describe('the project lock in Chromium', () => {
     expect(outcome.code).toBe('web-lock-unsupported')
   })
 
-  it('is granted once if many tabs write the .lock at the same moment', async () => {
+  it('the project lock in Chromium is granted once if many tabs write the .lock at the same moment', async () => {
     const tabs = await Promise.all(Array.from({ length: 5 }, () => openTab(WITHOUT_WEB_LOCKS.removed)))
     const grants: number[] = []
     for (let round = 0; round < 30; round++) {
@@ -143,7 +143,7 @@ describe('the project lock in Chromium', () => {
     expect(grants.filter((count) => count === 1).length).toBeGreaterThan(25)
   })
 
-  it('has one holder although the page that releases it stalls', async () => {
+  it('the project lock in Chromium has one holder although the page that releases it stalls', async () => {
     const [a, b, c] = await Promise.all([1, 2, 3].map(() => openTab(WITHOUT_WEB_LOCKS.removed)))
     if (!a || !b || !c) throw new Error('three tabs')
     await a.run('acquire')
@@ -156,7 +156,7 @@ describe('the project lock in Chromium', () => {
     await eventually(async () => expect(await b.run('tree')).toEqual([]))
   })
 
-  it('is checked before use when its page comes back from the back/forward cache', async () => {
+  it('the project lock in Chromium is checked before use when its page comes back from the back/forward cache', async () => {
     const { page, run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')
     const comeBack = await leave(page, `${site.url}elsewhere`)
@@ -165,7 +165,7 @@ describe('the project lock in Chromium', () => {
     expect(await run('holds')).toBe(true)
   })
 
-  it('is lost at once in a page that comes back after another tab has taken the .lock', async () => {
+  it('the project lock in Chromium is lost at once in a page that comes back after another tab has taken the .lock', async () => {
     const [a, b] = [await openTab(WITHOUT_WEB_LOCKS.removed), await openTab(WITHOUT_WEB_LOCKS.removed)]
     await a.run('acquire')
     await b.run('acquire', { scope: 'history' })
@@ -190,7 +190,7 @@ describe('the project lock in Chromium', () => {
     expect(await b.run('holds')).toBe(true)
   })
 
-  it('continues if the .lock cannot be deleted, and deletes it later', async () => {
+  it('the project lock in Chromium continues if the .lock cannot be deleted, and deletes it later', async () => {
     const { run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')
     await run('refuseRemoval', true)
@@ -207,7 +207,7 @@ describe('the project lock in Chromium', () => {
     expect(await run('tree')).toEqual([])
   })
 
-  it('is lost if its files were cleared, and can be acquired again', async () => {
+  it('the project lock in Chromium is lost if its files were cleared, and can be acquired again', async () => {
     const { run } = await openTab(WITHOUT_WEB_LOCKS.removed)
     await run('acquire')
     await run('clearFiles')
@@ -218,7 +218,7 @@ describe('the project lock in Chromium', () => {
     expect(await run('tree')).toEqual([])
   })
 
-  it('removes the .lock of another tab by force', async () => {
+  it('the project lock in Chromium removes the .lock of another tab by force', async () => {
     const [a, b] = [await openTab(WITHOUT_WEB_LOCKS.removed), await openTab(WITHOUT_WEB_LOCKS.removed)]
     await a.run('acquire')
     await b.run('acquire', { scope: 'history' })

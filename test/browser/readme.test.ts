@@ -48,7 +48,7 @@ describe('the page of the README, pasted', () => {
     for (const page of opened.splice(0)) await page.close()
   })
 
-  it('lets one window edit and save, and shows it to the other', async () => {
+  it('the page of the README, pasted lets one window edit and save, and shows it to the other', async () => {
     const [one, two] = await windows()
     await one.getByRole('button', { name: 'Edit', exact: true }).click()
     await one.locator('textarea:not([readonly])').fill('Minutes of the meeting')
@@ -59,22 +59,25 @@ describe('the page of the README, pasted', () => {
     expect(await two.locator('textarea').getAttribute('readonly')).not.toBeNull()
   })
 
-  it.each(['Stop editing', 'Hand over'])('saves what was typed before "%s"', async (button) => {
-    const [one, two] = await windows()
-    await one.getByRole('button', { name: 'Edit', exact: true }).click()
-    await one.locator('textarea:not([readonly])').waitFor()
-    if (button === 'Hand over') await two.getByRole('button', { name: 'Ask for it' }).click()
-    const press = one.getByRole('button', { name: button })
-    await press.waitFor()
-    if (button === 'Hand over') expect(await one.locator('.hf-banner').textContent()).toContain('Ken')
-    await one.locator('textarea').fill(`typed before ${button}`)
-    await press.click()
-    await eventually(async () =>
-      expect(await two.locator('textarea').inputValue()).toBe(`typed before ${button}`),
-    )
-  })
+  it.each(['Stop editing', 'Hand over'])(
+    'the page of the README, pasted saves what was typed before "%s"',
+    async (button) => {
+      const [one, two] = await windows()
+      await one.getByRole('button', { name: 'Edit', exact: true }).click()
+      await one.locator('textarea:not([readonly])').waitFor()
+      if (button === 'Hand over') await two.getByRole('button', { name: 'Ask for it' }).click()
+      const press = one.getByRole('button', { name: button })
+      await press.waitFor()
+      if (button === 'Hand over') expect(await one.locator('.hf-banner').textContent()).toContain('Ken')
+      await one.locator('textarea').fill(`typed before ${button}`)
+      await press.click()
+      await eventually(async () =>
+        expect(await two.locator('textarea').inputValue()).toBe(`typed before ${button}`),
+      )
+    },
+  )
 
-  it('keeps what was typed in a turn that another window took, and asks where both changed the same words', async () => {
+  it('the page of the README, pasted keeps what was typed in a turn that another window took, and asks where both changed the same words', async () => {
     const [one, two] = await windows()
     await one.getByRole('button', { name: 'Edit', exact: true }).click()
     await one.locator('textarea:not([readonly])').fill('the words of both')

@@ -26,7 +26,7 @@ describe('the start page', () => {
   const isDone = async (window: EditorWindow, title: string) =>
     expect.poll(() => step(window.page, title).getByText('(done)').count()).toBe(1)
 
-  it('opens a second window', async () => {
+  it('the start page opens a second window', async () => {
     await one.page.getByText('See it in three steps.').waitFor()
     expect(await accessibilityProblems(one.page)).toEqual([])
     await keepPictures(one.page, '30-start')
@@ -41,7 +41,7 @@ describe('the start page', () => {
     await isDone(two, 'Open a second window')
   })
 
-  it('shows how the document changes hands', async () => {
+  it('the start page shows how the document changes hands', async () => {
     await one.edit()
     await one.write('one wrote this')
     await two.untilText('one wrote this')
@@ -55,7 +55,7 @@ describe('the start page', () => {
     await keepPictures(two.page, '31-handed-over')
   })
 
-  it('cuts a window off, which shows trouble at once, and loses the document in time', async () => {
+  it('the start page cuts a window off, which shows trouble at once, and loses the document in time', async () => {
     await two.press('Pull the plug')
     await two.untilBanner('Connection trouble.')
     await two.page.getByText('This window is cut off.').waitFor()
@@ -69,7 +69,7 @@ describe('the start page', () => {
     await keepPictures(two.page, '33-plug-lost')
   })
 
-  it('refuses the late save, and keeps both texts', async () => {
+  it('the start page refuses the late save, and keeps both texts', async () => {
     await one.edit()
     await one.write('one wrote this in time')
     await one.untilStatus('saved')
@@ -83,7 +83,7 @@ describe('the start page', () => {
     await keepPictures(two.page, '34-plugged-in')
   })
 
-  it('lists the documents of this browser, with who edits them, and opens new ones', async () => {
+  it('the start page lists the documents of this browser, with who edits them, and opens new ones', async () => {
     const name = two.page.getByRole('textbox', { name: 'Name of a document' })
     await name.fill('  会議 / 42  ')
     await name.press('Enter')
@@ -105,7 +105,7 @@ describe('the start page', () => {
     await expect.poll(() => link('welcome').count()).toBe(0)
   })
 
-  it('shows the text that was kept when one comes back to its document', async () => {
+  it('the start page shows the text that was kept when one comes back to its document', async () => {
     await two.page.goto(one.page.url().replace(/#.*/, '#welcome'))
     await two.untilStatus('conflict')
     await two.untilText('two wrote this too late')

@@ -53,7 +53,7 @@ describe('the hooks of the sync', () => {
     expect(await run('bootstrap')).toEqual(['loadinga undefined', 'readya 1', 'closeda 1'])
   })
 
-  it('throw a LeaseError that names the missing provider', async () => {
+  it('the hooks of the sync throw a LeaseError that names the missing provider', async () => {
     expect(await run('outside')).toEqual([expect.stringMatching(/^LeaseError: .*SyncProvider/)])
   })
 })

@@ -22,12 +22,12 @@ describe('the sync in tabs, on IndexedDB', () => {
   const shows = (tab: Page, count: number) =>
     eventually(async () => expect((await runProbe(tab, 'look')).ids.length).toBe(count))
 
-  it('loses none of 200 concurrent writes of two tabs', async () => {
+  it('the sync in tabs, on IndexedDB loses none of 200 concurrent writes of two tabs', async () => {
     await Promise.all([runProbe(one, 'add', 'one', 100), runProbe(two, 'add', 'two', 100)])
     for (const tab of [one, two]) await shows(tab, 200)
   })
 
-  it('acknowledges messages, and shows settings and removals in the other tab', async () => {
+  it('the sync in tabs, on IndexedDB acknowledges messages, and shows settings and removals in the other tab', async () => {
     await runProbe(two, 'paint', '#112233')
     await runProbe(two, 'remove', 'one0')
     await shows(one, 199)
@@ -35,7 +35,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     expect((await runProbe(two, 'look')).codes).toEqual([])
   })
 
-  it('keeps all entities after the tabs are closed, without orphans, until a reset', async () => {
+  it('the sync in tabs, on IndexedDB keeps all entities after the tabs are closed, without orphans, until a reset', async () => {
     await Promise.all([one.close(), two.close()])
     const next = await openTab()
     await shows(next, 199)
@@ -44,7 +44,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     await shows(next, 0)
   })
 
-  it('lets another caller delete the database, shows that, and continues with a new one', async () => {
+  it('the sync in tabs, on IndexedDB lets another caller delete the database, shows that, and continues with a new one', async () => {
     const tab = await openTab()
     await runProbe(tab, 'reset')
     await runProbe(tab, 'add', 'old', 2)
@@ -75,7 +75,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     await Promise.all([a.close(), b.close()])
   })
 
-  it('shows what was stored while its page was in the back/forward cache', async () => {
+  it('the sync in tabs, on IndexedDB shows what was stored while its page was in the back/forward cache', async () => {
     const tab = await openTab()
     const comeBack = await leave(tab, `${new URL(tab.url()).origin}/elsewhere`)
     // Without a message: a message for a page in the cache makes the browser drop the page.
@@ -98,7 +98,7 @@ describe('the sync in tabs, on IndexedDB', () => {
     await tab.close()
   })
 
-  it('finishes a write that began before the storage was closed, and calls all listeners', async () => {
+  it('the sync in tabs, on IndexedDB finishes a write that began before the storage was closed, and calls all listeners', async () => {
     const tab = await openTab()
     const outcome = await tab.evaluate(async () => {
       const { indexedDbStorage } = globalThis as unknown as typeof import('../../src/sync/index.ts')

@@ -41,7 +41,7 @@ describe('the telemetry of a page', () => {
     received = []
   })
 
-  it('is posted, and leaves nothing behind', async () => {
+  it('the telemetry of a page is posted, and leaves nothing behind', async () => {
     await call(page, 'tell', ['a', 'b'])
     expect(received).toEqual(['a', 'b'])
     expect((await call(page, 'waiting')).types).toEqual([])
@@ -63,7 +63,7 @@ describe('the telemetry of a page', () => {
     expect(received).toEqual(['d', 'a', 'b', 'c', 'e'])
   })
 
-  it('that waited is sent once, also when the server goes away in mid-way', async () => {
+  it('the telemetry of a page that waited is sent once, also when the server goes away in mid-way', async () => {
     const types = Array.from({ length: 700 }, (_, n) => `event-${n}`)
     reachable = 0
     await call(page, 'tell', types)
@@ -76,7 +76,7 @@ describe('the telemetry of a page', () => {
     expect(received.toSorted()).toEqual(['a', 'b', ...types].toSorted())
   })
 
-  it('of several pages waits in one file, and none is lost', async () => {
+  it('the telemetry of a page of several pages waits in one file, and none is lost', async () => {
     reachable = 0
     const pages = [page, await openPage(), await openPage()]
     await Promise.all(
@@ -91,7 +91,7 @@ describe('the telemetry of a page', () => {
     expect(received).toHaveLength(12)
   })
 
-  it('waits also in a browser without Web Locks, and is sent once by the page or by a later one', async () => {
+  it('the telemetry of a page waits also in a browser without Web Locks, and is sent once by the page or by a later one', async () => {
     const withoutLocks = async () => {
       const opened = await browser.newPage()
       await opened.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
@@ -115,7 +115,7 @@ describe('the telemetry of a page', () => {
     expect(received).toHaveLength(9)
   })
 
-  it('after a line that was cut off begins a line of its own', async () => {
+  it('the telemetry of a page after a line that was cut off begins a line of its own', async () => {
     reachable = 0
     await call(page, 'tell', ['a', 'b'])
     await call(page, 'tear')
@@ -125,16 +125,19 @@ describe('the telemetry of a page', () => {
     expect(received).toEqual(['d', 'a', 'c'])
   })
 
-  it.each(['Mika', '美香'])('takes no more room than it may: the oldest go (%s)', async (owner) => {
-    reachable = 0
-    const types = Array.from({ length: 2000 }, (_, n) => `event-${n}`)
-    const dropped = await call(page, 'tell', types, owner)
-    const kept = await call(page, 'waiting')
-    expect(dropped).toBe(types.length - kept.types.length)
-    expect(kept.bytes).toBeLessThanOrEqual(100_000)
-    expect(kept.types.length).toBeGreaterThan(500)
-    expect(kept.types).toEqual(types.slice(-kept.types.length))
-  })
+  it.each(['Mika', '美香'])(
+    'the telemetry of a page takes no more room than it may: the oldest go (%s)',
+    async (owner) => {
+      reachable = 0
+      const types = Array.from({ length: 2000 }, (_, n) => `event-${n}`)
+      const dropped = await call(page, 'tell', types, owner)
+      const kept = await call(page, 'waiting')
+      expect(dropped).toBe(types.length - kept.types.length)
+      expect(kept.bytes).toBeLessThanOrEqual(100_000)
+      expect(kept.types.length).toBeGreaterThan(500)
+      expect(kept.types).toEqual(types.slice(-kept.types.length))
+    },
+  )
 
   async function openPage(): Promise<Page> {
     const opened = await browser.newPage()
@@ -157,7 +160,7 @@ describe('the report in a browser', () => {
     await page.setContent(renderReport(checkHealth(analysis), NOON))
   })
 
-  it('moves one cursor through all plots, by pointer and by keys, and reads the values under it', async () => {
+  it('the report in a browser moves one cursor through all plots, by pointer and by keys, and reads the values under it', async () => {
     const plots = page.locator('section svg')
     const value = page.locator('figure', { hasText: 'Failed for good' }).locator('output')
     const becomes = (text: string) => expect.poll(() => value.textContent()).toBe(text)
@@ -176,7 +179,7 @@ describe('the report in a browser', () => {
     await becomes('5 %')
   })
 
-  it.each([360, 1200])('fits a window %i pixels wide', async (width) => {
+  it.each([360, 1200])('the report in a browser fits a window %i pixels wide', async (width) => {
     await page.setViewportSize({ width, height: 800 })
     await page.locator('details').evaluateAll((all) => {
       for (const one of all) (one as HTMLDetailsElement).open = true

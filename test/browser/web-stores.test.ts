@@ -73,7 +73,7 @@ describe('the web stores in Chromium', () => {
     await page.close()
   })
 
-  it('behave like the fakes of the unit tests', async () => {
+  it('the web stores in Chromium behave like the fakes of the unit tests', async () => {
     const { page, run } = await openTab()
     for (const { title, observed, expected } of await run('platform'))
       expect({ title, observed }).toEqual({ title, observed: expected })
@@ -111,7 +111,7 @@ describe('the web stores in Chromium', () => {
     },
   )
 
-  it('lists the waiting callers of other tabs, and no longer when such a tab is closed', async () => {
+  it('the web stores in Chromium lists the waiting callers of other tabs, and no longer when such a tab is closed', async () => {
     const [a, b, c] = [await openTab('locks'), await openTab('locks'), await openTab('locks')]
     await a.run('acquire', 'Mika')
     for (const [tab, owner] of [
@@ -177,7 +177,7 @@ describe('the web stores in Chromium', () => {
     },
   )
 
-  it('gives the permit of a closed tab to a waiter, and keeps it for its lock delay', async () => {
+  it('the web stores in Chromium gives the permit of a closed tab to a waiter, and keeps it for its lock delay', async () => {
     const [a, b, c] = await openStill('locks')
     expect(await a.run('ask', 'Ann', { share: 1 })).toBe('granted')
     expect(await c.run('ask', 'Cem', { share: 1 })).toBe('place 0')
@@ -192,25 +192,25 @@ describe('the web stores in Chromium', () => {
     await b.page.close()
   })
 
-  it('counts permits whose rows the user has cleared', async () => {
+  it('the web stores in Chromium counts permits whose rows the user has cleared', async () => {
     const { page, run } = await openTab()
     expect(await run('clearRecords')).toEqual([false, false, false, true])
     await page.close()
   })
 
-  it('grants no lease while somebody else holds its Web Lock', async () => {
+  it('the web stores in Chromium grants no lease while somebody else holds its Web Lock', async () => {
     const { page, run } = await openTab()
     expect(await run('holdByStranger')).toEqual([null, 0, null, 'granted'])
     await page.close()
   })
 
-  it('takes the Web Lock from a frozen tab whose lease was ended by force', async () => {
+  it('the web stores in Chromium takes the Web Lock from a frozen tab whose lease was ended by force', async () => {
     const { page, run } = await openTab()
     expect(await run('evictFrozen')).toBe(true)
     await page.close()
   })
 
-  it('tells a tab that its Web Lock was taken by force', async () => {
+  it('the web stores in Chromium tells a tab that its Web Lock was taken by force', async () => {
     const [a, b] = [await openTab('locks'), await openTab('locks')]
     await a.run('acquire', 'Mika')
     await b.run('force')
@@ -219,7 +219,7 @@ describe('the web stores in Chromium', () => {
     await Promise.all([a.page.close(), b.page.close()])
   })
 
-  it('gives the lease of a frozen tab to a waiter, and says whose it was; the tab is told when it thaws', async () => {
+  it('the web stores in Chromium gives the lease of a frozen tab to a waiter, and says whose it was; the tab is told when it thaws', async () => {
     const [a, b] = [await openTab('locks', HANG_MS, 5000), await openTab('locks', HANG_MS, 5000)]
     const first = await a.run('acquire', 'Mika')
     const tools = await browser.newCDPSession(a.page)
@@ -235,19 +235,19 @@ describe('the web stores in Chromium', () => {
     await Promise.all([a.page.close(), b.page.close()])
   })
 
-  it('keeps no Web Lock whose record could not be written', async () => {
+  it('the web stores in Chromium keeps no Web Lock whose record could not be written', async () => {
     const { page, run } = await openTab('locks')
     expect(await run('refuseRecords')).toEqual({ refused: 'store-unavailable', isHeld: true })
     await page.close()
   })
 
-  it('keeps no Web Lock for a caller that was told that the store does not answer', async () => {
+  it('the web stores in Chromium keeps no Web Lock for a caller that was told that the store does not answer', async () => {
     const { page, run } = await openTab('locks')
     expect(await run('blockGate')).toEqual({ refused: 'store-unavailable', isFree: true })
     await page.close()
   })
 
-  it('uses Web Locks, or a file in a browser without them', async () => {
+  it('the web stores in Chromium uses Web Locks, or a file in a browser without them', async () => {
     const { page, run } = await openTab()
     expect(await run('open', 'default')).toBe('web-locks')
     await page.addInitScript(() =>

@@ -30,11 +30,11 @@ describe('the worker clock in Chromium', () => {
     return runScenario<typeof scenarios, 'timerOfHiddenPage'>(page, 'timerOfHiddenPage', 200, stopOwn)
   }
 
-  it('is woken by its worker if the timers of a hidden page do not run', async () => {
+  it('the worker clock in Chromium is woken by its worker if the timers of a hidden page do not run', async () => {
     expect(await timeOfTimer(true)).toBeGreaterThanOrEqual(199)
   })
 
-  it('keeps the timers of the page if the policy refuses workers', async () => {
+  it('the worker clock in Chromium keeps the timers of the page if the policy refuses workers', async () => {
     expect(await timeOfTimer(false, "worker-src 'none'")).toBeGreaterThanOrEqual(199)
   })
 })

@@ -36,7 +36,7 @@ async function prepare() {
 }
 
 describe('completion in a real fish', () => {
-  it('offers commands, options and the resources of the store, also of a quoted one in the line', async () => {
+  it('completion in a real fish offers commands, options and the resources of the store, also of a quoted one in the line', async () => {
     const { store, env } = await prepare()
     const expected = {
       'holdfast re': 'release',

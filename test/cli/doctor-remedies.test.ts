@@ -6,7 +6,7 @@ import { holdfast } from './holdfast.ts'
 const { HOLDFAST_TEST_REDIS_URL: redis = '', HOLDFAST_TEST_POSTGRES_URL: postgres = '' } = process.env
 
 describe('doctor behind PgBouncer in transaction mode', () => {
-  it('names --listen, says that leases work, and is content when it is given', async () => {
+  it('doctor behind PgBouncer in transaction mode names --listen, says that leases work, and is content when it is given', async () => {
     await using pooler = await startPgbouncer(postgres)
     const { code, stdout } = await holdfast(['doctor', pooler.url])
     expect(stdout).toMatch(
@@ -34,7 +34,7 @@ describe('doctor behind PgBouncer in transaction mode', () => {
     }
   })
 
-  it('is refused for another store, and for an address of another store', async () => {
+  it('doctor behind PgBouncer in transaction mode is refused for another store, and for an address of another store', async () => {
     expect(await holdfast(['ls', '--store', 'redis://host', '--listen', postgres])).toMatchObject({
       code: 64,
       stderr: expect.stringContaining('--listen: only a store of Postgres has'),

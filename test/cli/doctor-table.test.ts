@@ -213,7 +213,7 @@ const OWN: readonly (readonly [string, () => Promise<string>, Expected])[] = [
 
 describe('doctor names the cause and the next step', () => {
   // All at once, because a silent server takes five seconds.
-  it('for every kind of wrong address and server, on every store', async () => {
+  it('doctor names the cause and the next step for every kind of wrong address and server, on every store', async () => {
     const rows = await Promise.all(
       Object.entries(KINDS).flatMap(([kind, { place, expected }]) =>
         SCHEMES.map(async (scheme) => {
@@ -227,7 +227,7 @@ describe('doctor names the cause and the next step', () => {
     expect(rows).toHaveLength(Object.keys(KINDS).length * SCHEMES.length)
   })
 
-  it.each(OWN)('for %s', async (_, addressOf, expected) => {
+  it.each(OWN)('doctor names the cause and the next step for %s', async (_, addressOf, expected) => {
     const address = await addressOf()
     expectFinding(await firstProblem(address), expected, address)
   })

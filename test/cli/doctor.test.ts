@@ -93,7 +93,7 @@ describe('holdfast doctor', () => {
     expect(code).toBe(0)
   })
 
-  it('reports a missing permission', async () => {
+  it('holdfast doctor reports a missing permission', async () => {
     const name = `reader-${crypto.randomUUID()}`
     const admin = new Redis(redis ?? '')
     onTestFinished(async () => {

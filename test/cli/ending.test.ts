@@ -40,7 +40,7 @@ describe('a command of holdfast run', () => {
     },
   )
 
-  it('that ignores SIGTERM is dead soon after holdfast was killed', async () => {
+  it('a command of holdfast run that ignores SIGTERM is dead soon after holdfast was killed', async () => {
     const first = ticking.start('first', { store, behaviour: 'stubborn' })
     await ticking.untilRunning('first', first)
     first.signal('SIGKILL')
@@ -49,7 +49,7 @@ describe('a command of holdfast run', () => {
     expect((to - killedAt) / 1000).toBeLessThan(TTL_MS)
   })
 
-  it('is dead soon after holdfast was killed while it wrote to its guard', async () => {
+  it('a command of holdfast run is dead soon after holdfast was killed while it wrote to its guard', async () => {
     const command = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' })
     const ended = once(command, 'exit')
     const guard = spawn(process.execPath, [MAIN.replace('main.ts', 'run/guard-main.ts')])
@@ -59,7 +59,7 @@ describe('a command of holdfast run', () => {
     expect(await ended).toEqual([null, 'SIGTERM'])
   })
 
-  it('is killed with all its processes when its lease is ended by force', async () => {
+  it('a command of holdfast run is killed with all its processes when its lease is ended by force', async () => {
     // With this TTL, the next renewal would find out much later.
     const first = ticking.start('first', { store, ttl: '1h', behaviour: 'forks' })
     await ticking.untilRunning('first', first, 2)
@@ -74,7 +74,7 @@ describe('a command of holdfast run', () => {
     expect((await second.ended).code).toBe(0)
   })
 
-  it('leaves no process of its group behind when the lease is released', async () => {
+  it('a command of holdfast run leaves no process of its group behind when the lease is released', async () => {
     const first = ticking.start('first', { store, behaviour: 'leaves' })
     await ticking.untilRunning('first', first, 2)
     const second = ticking.start('second', { store, forMs: 100 })
@@ -82,7 +82,7 @@ describe('a command of holdfast run', () => {
     ticking.expectOneAtATime()
   })
 
-  it('leaves no job of a shell with job control behind', async () => {
+  it('a command of holdfast run leaves no job of a shell with job control behind', async () => {
     const shell = ['bash', '-c', 'set -m; sleep 600 & echo $!']
     const run = new Holdfast(['run', '--store', store, 'job', '--', ...shell])
     const { code, stdout } = await run.ended
@@ -90,7 +90,7 @@ describe('a command of holdfast run', () => {
     expect(isRunning(Number(stdout))).toBe(false)
   })
 
-  it('in a nested holdfast run ends with the outer one', async () => {
+  it('a command of holdfast run in a nested holdfast run ends with the outer one', async () => {
     const stubborn = ['sh', '-c', 'echo $$; trap "" TERM; while :; do sleep 0.1; done']
     const inner = [process.execPath, MAIN, 'run', '--store', store, '--ttl', '1h', 'inner', '--', ...stubborn]
     const outer = new Holdfast(['run', '--store', store, 'outer', '--', ...inner])

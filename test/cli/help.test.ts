@@ -7,13 +7,13 @@ import { CATALOG } from '../../src/cli/catalog.ts'
 import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 
 describe('help', () => {
-  it('lists every command', async () => {
+  it('help lists every command', async () => {
     const { code, stdout } = await holdfast([])
     expect(code).toBe(0)
     for (const name of Object.keys(CATALOG)) expect(stdout).toMatch(new RegExp(`^  ${name} +\\w`, 'm'))
   })
 
-  it.each(Object.keys(CATALOG))('of %s has its usage, options and examples', async (name) => {
+  it.each(Object.keys(CATALOG))('help of %s has its usage, options and examples', async (name) => {
     const { code, stdout } = await holdfast([name, '--help'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
@@ -21,7 +21,7 @@ describe('help', () => {
     )
   })
 
-  it('is in the documentation, and so is every option', async () => {
+  it('help is in the documentation, and so is every option', async () => {
     const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')
     for (const [name, { load }] of Object.entries(CATALOG)) {
       expect(page).toContain(`## ${name}`)
@@ -42,7 +42,7 @@ describe('completion', () => {
     ['holdfast r', 'run release'],
     ['holdfast ls --', '--limit --store --listen --config --json --debug --help'],
     ['holdfast run job -- l', ''],
-  ])('in bash completes "%s"', (line, expected) => {
+  ])('completion in bash completes "%s"', (line, expected) => {
     const script = `
       eval "$(${HOLDFAST} completion bash)"
       COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
@@ -64,7 +64,7 @@ describe('completion', () => {
     ['inspect --store="STORE" backup:', 'db'],
     ['inspect -s ESCAPED rep', 'report\\ of\\ May'],
     ['inspect --', '--store --listen --config --json --debug --help'],
-  ])('in bash completes resources: "holdfast %s"', async (args, expected) => {
+  ])('completion in bash completes resources: "holdfast %s"', async (args, expected) => {
     const directory = join(temporaryDirectory(), 'a b%20c')
     mkdirSync(directory)
     const store = `sqlite:${join(directory, 'holdfast.db')}`

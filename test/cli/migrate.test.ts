@@ -44,7 +44,7 @@ describe('a role of Postgres that may only use tables', () => {
     await admin.end()
   })
 
-  it('runs the whole service after one migration, and sends no DDL', async () => {
+  it('a role of Postgres that may only use tables runs the whole service after one migration, and sends no DDL', async () => {
     const runs = await Promise.all(
       [1, 2, 3].map(() => holdfast(['migrate', '--store', owner, '--grant', role])),
     )
@@ -95,7 +95,7 @@ describe('a role of Postgres that may only use tables', () => {
 })
 
 describe('holdfast migrate', () => {
-  it('creates a SQLite file with all tables, and can be repeated', async () => {
+  it('holdfast migrate creates a SQLite file with all tables, and can be repeated', async () => {
     const cwd = temporaryDirectory()
     for (let run = 0; run < 2; run++)
       expect(await holdfast(['migrate'], { cwd })).toMatchObject({

@@ -254,7 +254,7 @@ describe('an error is one line with a remedy:', () => {
 })
 
 describe('settings', () => {
-  it('come from the flag, else from the environment, else from the file', async () => {
+  it('settings come from the flag, else from the environment, else from the file', async () => {
     const cwd = temporaryDirectory()
     for (const name of ['by-flag', 'by-env', 'by-file']) {
       mkdirSync(join(cwd, name))
@@ -294,7 +294,7 @@ describe('settings', () => {
     },
   )
 
-  it('in a file must be an object', async () => {
+  it('settings in a file must be an object', async () => {
     const cwd = temporaryDirectory()
     writeFileSync(join(cwd, 'holdfast.json'), '[]')
     expect(await holdfast(['ls', '--config', 'holdfast.json'], { cwd })).toMatchObject({

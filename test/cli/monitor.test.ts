@@ -48,7 +48,7 @@ describe('holdfast monitor', () => {
     ['an empty name of a file', 64, ['score', '--thresholds', ''], /--thresholds: expected a text, got ""/],
     ['an empty name of a folder', 64, ['score', '--directory', ''], /--directory: expected a text, got ""/],
     ['no action', 64, ['guess'], /unknown action "guess" of monitor; expected one of collect, score, report/],
-  ])('reports %s, and exits with %i', async (_, code, args, message) => {
+  ])('holdfast monitor reports %s, and exits with %i', async (_, code, args, message) => {
     const input = args.includes('--directory') ? linesOf(acquires(0, 1, 0)) : 'Dear diary\n'
     const ended = await holdfast(['monitor', ...args], { cwd: temporaryDirectory(), input })
     expect(ended.code).toBe(code)
@@ -66,12 +66,12 @@ const cronLines = ['docs/cli.md', 'docs/telemetry.md'].flatMap((page) =>
 )
 
 describe('alerts', () => {
-  it.each(cronLines)('need no secret in the command line of cron:%s', (line) => {
+  it.each(cronLines)('alerts need no secret in the command line of cron:%s', (line) => {
     expect(line).toMatch(/^ {2}app {2}holdfast \w/)
     expect(line).not.toMatch(/--slack-url|--pagerduty-key/)
   })
 
-  it('go to the addresses in the environment, also of another region of PagerDuty', async () => {
+  it('alerts go to the addresses in the environment, also of another region of PagerDuty', async () => {
     const requests: string[] = []
     await using receiver = createServer((request, response) => {
       requests.push(request.url ?? '')

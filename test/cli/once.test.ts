@@ -65,7 +65,7 @@ describe.each(kinds)('holdfast run --once on %s', (_, storeIn) => {
 })
 
 describe('holdfast run --once', () => {
-  it('keeps what is done for 30 days, and then runs it again', async () => {
+  it('holdfast run --once keeps what is done for 30 days, and then runs it again', async () => {
     const path = join(temporaryDirectory(), 'holdfast.db')
     const run = () => new Holdfast(['run', '--once', 'job', '--store', `sqlite:${path}`, '--', 'true']).ended
     const started = Date.now()
@@ -87,13 +87,13 @@ describe('holdfast run --once', () => {
       ['--once', '--store', 'file:./locks'],
       '--once: expected a store of sqlite, postgres, mysql, redis or etcd',
     ],
-  ])('refuses %j with 64', async (flags, message) => {
+  ])('holdfast run --once refuses %j with 64', async (flags, message) => {
     const cwd = temporaryDirectory()
     const { code, stderr } = await new Holdfast(['run', 'job', ...flags, '--', 'true'], { cwd }).ended
     expect([code, stderr]).toEqual([64, expect.stringContaining(message)])
   })
 
-  it('is stopped when another worker has taken the job, and the job is not done', async () => {
+  it('holdfast run --once is stopped when another worker has taken the job, and the job is not done', async () => {
     const path = join(temporaryDirectory(), 'holdfast.db')
     const run = new Holdfast([
       ...['run', '--once', 'job', '--ttl', '3s', '--store', `sqlite:${path}`],

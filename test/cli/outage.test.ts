@@ -142,7 +142,7 @@ describe('a store that cannot be reached at the start', () => {
 })
 
 describe('standard output that nobody reads', () => {
-  it('does not end a server', async () => {
+  it('standard output that nobody reads does not end a server', async () => {
     const { server, url } = await startServe(`sqlite:${join(temporaryDirectory(), 'holdfast.db')}`)
     server.closeOutput()
     for (let request = 0; request < 5; request++)
@@ -153,13 +153,13 @@ describe('standard output that nobody reads', () => {
     expect((await server.ended).code).toBe(0)
   })
 
-  it('ends other commands as SIGPIPE does, never with 0', async () => {
+  it('standard output that nobody reads ends other commands as SIGPIPE does, never with 0', async () => {
     const doctor = new Holdfast(['doctor', 'redis://127.0.0.1:1'])
     doctor.closeOutput()
     expect((await doctor.ended).code).toBe(141)
   })
 
-  it('on a full disk is a failure', async () => {
+  it('standard output that nobody reads on a full disk is a failure', async () => {
     const version = new Holdfast(['--version'], { stdout: openSync('/dev/full', 'w') })
     expect(await version.ended).toMatchObject({
       code: 70,

@@ -14,7 +14,7 @@ describe('holdfast run', () => {
   /** A script that a signal should end has `exec` before its last command: a shell may lose a signal between commands. */
   const shell = (script: string) => ['sh', '-c', script]
 
-  it('passes input, output and errors through', async () => {
+  it('holdfast run passes input, output and errors through', async () => {
     const args = ['run', '--store', store, 'job', '--', ...shell('cat; echo bad >&2')]
     expect(await holdfast(args, { input: 'given' })).toEqual({ code: 0, stdout: 'given', stderr: 'bad\n' })
   })
@@ -29,7 +29,7 @@ describe('holdfast run', () => {
     expect((await run('other', ['true']).ended).stderr).toBe('')
   })
 
-  it('passes the lease to the command in its environment', async () => {
+  it('holdfast run passes the lease to the command in its environment', async () => {
     const script = 'echo "$HOLDFAST_RESOURCE $HOLDFAST_TOKEN $HOLDFAST_LEASE_ID"'
     const { stdout } = await run('job', shell(script)).ended
     expect(stdout).toMatch(/^job \d{16} [-0-9a-f]{36}\n$/)
@@ -58,7 +58,7 @@ describe('holdfast run', () => {
     ['SIGTERM', 143],
     ['SIGINT', 130],
     ['SIGUSR1', 138],
-  ] as const)('passes %s on to the command, and then releases', async (signal, code) => {
+  ] as const)('holdfast run passes %s on to the command, and then releases', async (signal, code) => {
     const running = run('job', shell('echo here; exec sleep 600'))
     await expect.poll(() => running.stdout).toBe('here\n')
     running.signal(signal)
@@ -76,7 +76,7 @@ describe('holdfast run', () => {
     expect(await running.ended).toMatchObject({ code: 5, stdout: 'here\nbye\n' })
   })
 
-  it('leaves the queue on a signal', async () => {
+  it('holdfast run leaves the queue on a signal', async () => {
     const holder = run('job', shell('echo here; exec sleep 600'))
     await expect.poll(() => holder.stdout).toBe('here\n')
     const first = run('job', ['true'])
@@ -104,7 +104,7 @@ describe('holdfast run', () => {
     await expect.poll(() => running.stdout.length).toBeGreaterThan(before)
   })
 
-  it('is inspected with its owner, its metadata and the waiting callers', async () => {
+  it('holdfast run is inspected with its owner, its metadata and the waiting callers', async () => {
     const holder = run(
       'job',
       shell('echo here; exec sleep 600'),

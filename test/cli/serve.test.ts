@@ -7,7 +7,7 @@ import { HOLDFAST, Holdfast, holdfast, temporaryDirectory } from './holdfast.ts'
 import { startServe, TOKEN } from './server.ts'
 
 describe('holdfast serve', () => {
-  it('serves locks that outlive it and that other commands see', async () => {
+  it('holdfast serve serves locks that outlive it and that other commands see', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
     const first = await startServe(store, '--ttl', '1h', '--origins', 'http://a.test:80,https://b.test/')
     await expect.poll(() => first.server.stderr).toContain('may call: http://a.test, https://b.test\n')
@@ -27,7 +27,7 @@ describe('holdfast serve', () => {
     expect((await second.server.ended).code).toBe(0)
   })
 
-  it('is a store for other commands', async () => {
+  it('holdfast serve is a store for other commands', async () => {
     const store = `sqlite:${join(temporaryDirectory(), 'holdfast.db')}`
     const { url, store: remote } = await startServe(store)
     const inner = `${HOLDFAST} ls --store ${remote}`
@@ -49,7 +49,7 @@ describe('holdfast serve', () => {
       })
   })
 
-  it('prints one line of JSON with --json when it listens', async () => {
+  it('holdfast serve prints one line of JSON with --json when it listens', async () => {
     const directory = temporaryDirectory()
     const store = `file:${join(directory, 'locks')}`
     const server = new Holdfast([
@@ -97,7 +97,7 @@ describe('holdfast serve', () => {
     },
   )
 
-  it('does not serve the locks of another server, which keeps the contents', async () => {
+  it('holdfast serve does not serve the locks of another server, which keeps the contents', async () => {
     const { store } = await startServe(`sqlite:${join(temporaryDirectory(), 'holdfast.db')}`)
     expect(await holdfast(['serve', '--port', '0', '--store', store])).toMatchObject({
       code: 64,
@@ -120,7 +120,7 @@ describe('holdfast serve', () => {
     expect((await server.ended).code).toBe(143)
   })
 
-  it('reports a port that is in use, and a wrong setting', async () => {
+  it('holdfast serve reports a port that is in use, and a wrong setting', async () => {
     const { url } = await startServe(`file:${join(temporaryDirectory(), 'locks')}`)
     const cwd = temporaryDirectory()
     const [taken, wrong] = await Promise.all([

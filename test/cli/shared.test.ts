@@ -52,7 +52,7 @@ describe('several holders of one resource', () => {
     await expect.poll(() => waiting.stdout).toBe('here\n')
   })
 
-  it('are listed with their share and the number of waiters', async () => {
+  it('several holders of one resource are listed with their share and the number of waiters', async () => {
     await threeHolders()
     const { stdout } = await holdfast(['ls', ...at])
     const rows = stdout.trimEnd().split('\n')
@@ -69,7 +69,7 @@ describe('several holders of one resource', () => {
     for (const line of listed.output.split('\r\n')) expect(line.length).toBeLessThanOrEqual(80)
   })
 
-  it('are all inspected, with the waiting callers in their order and what each waits for', async () => {
+  it('several holders of one resource are all inspected, with the waiting callers in their order and what each waits for', async () => {
     await threeHolders()
     const { stdout } = await holdfast(['inspect', ...at, 'pool'])
     expect(stdout).toMatch(
@@ -91,7 +91,7 @@ describe('several holders of one resource', () => {
     })
   })
 
-  it('are ended one by one by their token, or all together, and never by guessing', async () => {
+  it('several holders of one resource are ended one by one by their token, or all together, and never by guessing', async () => {
     const [, ken] = await threeHolders()
     const force = (...args: string[]) => holdfast(['release', '--force', '--yes', ...at, 'pool', ...args])
     const unclear = await force()
@@ -110,7 +110,7 @@ describe('several holders of one resource', () => {
     ])
   })
 
-  it('are offered to choose from on a terminal', async () => {
+  it('several holders of one resource are offered to choose from on a terminal', async () => {
     await threeHolders()
     const terminal = new PseudoTerminal(`release --force --store sqlite:${file} pool`)
     await expect.poll(() => terminal.output).toContain('End which? [1-3, all, N]')
@@ -139,7 +139,7 @@ describe('a resource that is kept after its last lease', () => {
     expect(await waiting.ended).toMatchObject({ code: 0 })
   })
 
-  it('is listed and inspected with its last owner, its waiters and the time left', async () => {
+  it('a resource that is kept after its last lease is listed and inspected with its last owner, its waiters and the time left', async () => {
     await holdfast(['run', ...at, '--owner', 'mika', '--at-least', '1h', 'report', '--', 'true'])
     const waiting = new Holdfast(['run', ...at, '--owner', 'ken', '--wait', '10m', 'report', '--', 'true'])
     await expect.poll(() => waiting.stderr).toContain('waiting for report')
@@ -162,7 +162,7 @@ describe('a resource that is kept after its last lease', () => {
     ['--share', '0', 'a whole number from 1'],
     ['--at-least', '5', 'with a unit'],
     ['--lock-delay', 'soon', 'a duration'],
-  ])('refuses %s %s', async (flag, value, expected) => {
+  ])('a resource that is kept after its last lease refuses %s %s', async (flag, value, expected) => {
     const { code, stderr } = await holdfast(['run', ...at, 'report', flag, value, '--', 'true'])
     expect([code, stderr]).toEqual([64, expect.stringContaining(expected)])
   })

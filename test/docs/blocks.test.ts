@@ -13,7 +13,7 @@ describe('the blocks of a page', () => {
     ])
   })
 
-  it('may name a file and say why they are not run', () => {
+  it('the blocks of a page may name a file and say why they are not run', () => {
     const [block] = page('```js serve file: src/a.mjs no-run: needs Google Cloud', 'a', '```')
     expect(block).toMatchObject({ role: 'serve', file: 'src/a.mjs', noRun: 'needs Google Cloud' })
     expect(page('```sh no-run: needs root', '```')).toMatchObject([{ role: 'program', noRun: 'needs root' }])
@@ -55,7 +55,7 @@ describe('the blocks of a page', () => {
     ])
   })
 
-  it('lose the indentation that they have in a list', () => {
+  it('the blocks of a page lose the indentation that they have in a list', () => {
     expect(page('- item', '  ```ts', '  if (a)', '    b', '', '  ```')).toMatchObject([
       { line: 2, code: 'if (a)\n  b\n\n' },
     ])
@@ -87,7 +87,7 @@ describe('the blocks of a page', () => {
       expect(block && programOf(block).split('\n').slice(6)).toEqual(['', 'const a = 1', 'a + 1', ''])
     })
 
-    it('repeat the last one with `same`', () => {
+    it('the blocks of a page with a preamble repeat the last one with `same`', () => {
       const preamble = ['<!-- preamble', 'const b = 2', '-->']
       const same = ['<!-- preamble: same -->', '```ts', 'c', '```']
       const blocks = page(...SHOWN, ...preamble, '```ts', 'b', '```', '```ts', 'd', '```', ...same)
@@ -95,14 +95,14 @@ describe('the blocks of a page', () => {
       expect(blocks.at(-1)?.line).toBe(15)
     })
 
-    it('are refused if the page has not shown one of its lines', () => {
+    it('the blocks of a page with a preamble are refused if the page has not shown one of its lines', () => {
       const later = ['```ts', 'const c = 3', '```']
       expect(() => page(...SHOWN, '<!-- preamble', 'const c = 3', '-->', ...later)).toThrow(
         'docs/page.md:8: the page has not shown this line of the preamble: const c = 3',
       )
     })
 
-    it('that stands elsewhere are refused', () => {
+    it('the blocks of a page with a preamble that stands elsewhere are refused', () => {
       expect(() => page(...SHOWN, '<!-- preamble', 'const b = 2', '-->', '', 'Text.', ...SHOWN)).toThrow(
         'docs/page.md:5: a preamble must stand directly before its block',
       )

@@ -25,7 +25,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 const PARTS = ['autosave', 'client', 'idempotency', 'once', 'project', 'sync', 'testing']
 
 describe('a number with a unit', () => {
-  it('is in the options of its part or in the settings, and nowhere else', () => {
+  it('a number with a unit is in the options of its part or in the settings, and nowhere else', () => {
     const sources = globSync('src/**/*.{ts,tsx}', { cwd: root }).filter(
       (path) => !path.includes('.test.') && !HOMES.test(path) && !PARTS.includes(path.split('/')[1] ?? ''),
     )
@@ -47,7 +47,7 @@ describe('a number with a unit', () => {
     ['clock.setTimer(run, 250)', 'the time of setTimer in line 1'],
     ['await pause(clock, 2 * 1000)', 'the time of pause in line 1'],
     ['AbortSignal.timeout(3000)', 'the time of timeout in line 1'],
-  ])('is found in %j', (text, found) => {
+  ])('a number with a unit is found in %j', (text, found) => {
     expect(bareNumbersIn('src/a.ts', text)).toEqual([found])
   })
 
@@ -56,7 +56,7 @@ describe('a number with a unit', () => {
     'let leftMs = 0',
     'clock.setTimer(run, LIMIT_MS)',
     'const tries = 5',
-  ])('is not seen in %j', (text) => {
+  ])('a number with a unit is not seen in %j', (text) => {
     expect(bareNumbersIn('src/a.ts', text)).toEqual([])
   })
 })

@@ -13,12 +13,12 @@ describe('the command line of the package', () => {
   })
   afterAll(async () => packed[Symbol.asyncDispose]())
 
-  it('is a program that Node runs', async () => {
+  it('the command line of the package is a program that Node runs', async () => {
     expect(readFileSync(main, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
     expect(await run(packed.consumer, 'node', main, '--version')).toMatch(/^\d+\.\d+\.\d+/)
   })
 
-  it('holds a lease without any other package', async () => {
+  it('the command line of the package holds a lease without any other package', async () => {
     const command = ['run', 'job', '--', 'sh', '-c', 'echo $HOLDFAST_RESOURCE']
     expect(await run(packed.consumer, 'node', main, ...command)).toBe('job')
   })
@@ -27,7 +27,7 @@ describe('the command line of the package', () => {
     ['redis://localhost', 'npm install ioredis (or redis)'],
     ['postgres://localhost', 'npm install pg (or postgres)'],
     ['nats://localhost', 'npm install @nats-io/transport-node @nats-io/kv'],
-  ])('names the package that %s needs', async (store, advice) => {
+  ])('the command line of the package names the package that %s needs', async (store, advice) => {
     await expect(run(packed.consumer, 'node', main, 'ls', '--store', store)).rejects.toThrow(advice)
   })
 })

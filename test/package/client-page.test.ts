@@ -23,12 +23,12 @@ const PHASES = Object.keys({
 } satisfies Record<DocumentLockPhase, 1>) as DocumentLockPhase[]
 
 describe('the page of the client', () => {
-  it('draws every phase', () => {
+  it('the page of the client draws every phase', () => {
     const [, drawing = ''] = section.split('```')
     for (const phase of PHASES) expect(drawing).toMatch(new RegExp(`(?<![\\w-])${phase}(?![\\w-])`))
   })
 
-  it('has a component that needs no lint exceptions', async () => {
+  it('the page of the client has a component that needs no lint exceptions', async () => {
     const [component] = blocksOfPage('docs/client.md').filter(({ language }) => language === 'tsx')
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-lint-'))
     await writeFile(join(directory, 'biome.json'), '{}')

@@ -80,12 +80,12 @@ describe('the package', () => {
   })
   afterAll(async () => packed[Symbol.asyncDispose]())
 
-  it.each(specifiers)('can be imported as %s', async (specifier) => {
+  it.each(specifiers)('the package can be imported as %s', async (specifier) => {
     const code = `console.log(Object.keys(await import('${specifier}')).length)`
     expect(Number(await run(packed.consumer, 'node', '--input-type=module', '-e', code))).toBeGreaterThan(0)
   })
 
-  it('has types that need no package but its dependencies and React', async () => {
+  it('the package has types that need no package but its dependencies and React', async () => {
     const imports = specifiers.map((specifier, n) => `import * as _${n} from '${specifier}'\nvoid _${n}\n`)
     const compilerOptions = { ...CONSUMER_OPTIONS, module: 'NodeNext' }
     await writeFile(join(packed.consumer, 'package.json'), JSON.stringify({ type: 'module' }))
@@ -102,7 +102,7 @@ describe('the package', () => {
       for (const [name, code] of Object.entries(files)) await writeFile(join(packed.consumer, name), code)
     })
 
-    it('needs no types but those of Node', async () => {
+    it('the package for those who write a store needs no types but those of Node', async () => {
       const compilerOptions = {
         ...CONSUMER_OPTIONS,
         ...{ module: 'NodeNext', lib: ['ES2023'], skipLibCheck: false, allowImportingTsExtensions: true },
@@ -133,7 +133,7 @@ describe('the package', () => {
     },
   )
 
-  it('is clean by publint', async () => {
+  it('the package is clean by publint', async () => {
     const { messages, pkg } = await publint({
       pkgDir: join(packed.consumer, 'node_modules/holdfast'),
       pack: false,
@@ -144,12 +144,12 @@ describe('the package', () => {
     expect(found.map((message) => formatMessage(message, pkg))).toEqual([])
   })
 
-  it('is clean by attw', async () => {
+  it('the package is clean by attw', async () => {
     const sheets = Object.keys(manifest.exports).filter((subpath) => subpath.endsWith('.css'))
     await run(root, 'attw', packed.tarball, '--profile', 'node16', '--exclude-entrypoints', ...sheets)
   })
 
-  it('is loaded by require without a warning, and only once beside import', async () => {
+  it('the package is loaded by require without a warning, and only once beside import', async () => {
     const names = specifiers.filter((name) => !WARNED_OF.includes(name)).map((name) => `'${name}'`)
     const code = `
       for (const name of [${names}]) if (Object.keys(require(name)).length === 0) throw new Error(name)
@@ -163,7 +163,7 @@ describe('the package', () => {
     ['node16', 'node16'],
     ['nodenext', 'nodenext'],
     ['preserve', 'bundler'],
-  ])('has types for CommonJS with "module": "%s"', async (module, moduleResolution) => {
+  ])('the package has types for CommonJS with "module": "%s"', async (module, moduleResolution) => {
     await writeFile(join(packed.consumer, 'uses.cts'), COMMONJS_USE)
     const compilerOptions = { ...CONSUMER_OPTIONS, module, moduleResolution }
     const config = JSON.stringify({ compilerOptions, files: ['uses.cts'] })
@@ -171,19 +171,19 @@ describe('the package', () => {
     await compileProject(packed.consumer, 'tsconfig.commonjs.json')
   })
 
-  it("carries 'use client' in holdfast/react", () => {
+  it("the package carries 'use client' in holdfast/react", () => {
     const entry = join(packed.consumer, 'node_modules/holdfast/dist/react/index.js')
     expect(readFileSync(entry, 'utf8')).toMatch(/^'use client'/)
   })
 
-  it('runs the script of the README, pasted: two processes take turns', async () => {
+  it('the package runs the script of the README, pasted: two processes take turns', async () => {
     const file = await paste(packed.consumer, 'script.mjs')
     const outputs = await Promise.all([1, 2].map(() => run(packed.consumer, 'node', file)))
     expect(new Set(outputs).size).toBe(2)
     for (const output of outputs) expect(output).toMatch(/^token \d+$/)
   })
 
-  it('runs the server of the README, pasted', async () => {
+  it('the package runs the server of the README, pasted', async () => {
     await using server = await runServer(packed.consumer)
     const url = `http://127.0.0.1:${server.port}/api/documents/minutes-42/lock`
     const response = await fetch(url, { method: 'POST', headers: { origin: 'http://localhost:5173' } })
@@ -191,14 +191,14 @@ describe('the package', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
   })
 
-  it('holds no tests', () => {
+  it('the package holds no tests', () => {
     const installed = join(packed.consumer, 'node_modules/holdfast')
     expect(globSync('dist/**/*.test.*', { cwd: installed })).toEqual([])
   })
 })
 
 describe('the exports', () => {
-  it('cover every part and every store of the source', () => {
+  it('the exports cover every part and every store of the source', () => {
     const stores = globSync(['src/stores/*.ts', 'src/stores/*/index.ts'], { cwd: root }).filter(
       (path) =>
         !path.endsWith('.test.ts') &&

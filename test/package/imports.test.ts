@@ -18,7 +18,7 @@ describe('the source', () => {
     expect(found).toEqual([])
   })
 
-  it("sets `hourCycle: 'h23'`, because with `hour12` some browsers show midnight as 24:00", () => {
+  it("the source sets `hourCycle: 'h23'`, because with `hour12` some browsers show midnight as 24:00", () => {
     const files = globSync('{src,web/src}/**/*.{ts,tsx}', { cwd: root }).map((path) =>
       readSource(path, readFileSync(join(root, path), 'utf8')),
     )
@@ -55,7 +55,7 @@ describe('the rules', () => {
     ['src/server/a.ts', `import '../cli/index.ts'`, 'not for import'],
     ['src/server/a.ts', `import '../unknown/index.ts'`, 'not for import'],
     ['src/unknown/a.ts', `import '../core/index.ts'`, 'may not use core'],
-  ])('refuse in %s: %s', (path, text, why) => {
+  ])('the rules refuse in %s: %s', (path, text, why) => {
     expect(violations(readSource(path, text), ['pg']).join()).toContain(why)
   })
 

@@ -16,7 +16,7 @@ async function order(...files: TestSpecification[]): Promise<string[]> {
 }
 
 describe('the order of test files', () => {
-  it('names long files that exist', () => {
+  it('the order of test files names long files that exist', () => {
     expect(LONGEST.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 
@@ -26,7 +26,7 @@ describe('the order of test files', () => {
     expect(await order(...files)).toEqual([first, second, 'test/b/a.test.ts', 'test/a/b.test.ts'])
   })
 
-  it('keeps the order of the groups', async () => {
+  it('the order of test files keeps the order of the groups', async () => {
     const [first = ''] = LONGEST
     expect(await order(specification(first, 2), specification('src/a.test.ts', 1))).toEqual([
       'src/a.test.ts',

@@ -30,20 +30,20 @@ const lineOf = (testResults: Report['testResults']) =>
   lastLine(summarize(report(testResults), projects, '/repo'))
 
 describe('the last line of npm test', () => {
-  it('counts tests', () => {
+  it('the last line of npm test counts tests', () => {
     const unit = file('src/core/a.test.ts', 'failed', ['passed', 'passed', 'failed'])
     const stores = file('test/stores/b.test.ts', 'passed', ['passed', 'pending', 'todo'])
     expect(lineOf([unit, stores])).toBe('3 passed, 1 failed, 2 skipped')
   })
 
-  it('counts a file that could not be run as a failure', () => {
+  it('the last line of npm test counts a file that could not be run as a failure', () => {
     const unit = file('src/core/a.test.ts', 'failed', [])
     const other = file('src/b.test.ts', 'passed', ['passed'])
     const stores = file('test/stores/b.test.ts', 'passed', ['passed'])
     expect(lineOf([unit, other, stores])).toBe('2 passed, 1 failed')
   })
 
-  it('counts a project without tests as a failure', () => {
+  it('the last line of npm test counts a project without tests as a failure', () => {
     expect(lineOf([file('src/a.test.ts', 'passed', ['passed'])])).toBe('1 passed, 1 failed')
   })
 })
@@ -53,11 +53,11 @@ describe('the end of npm test', () => {
     failureLines(summarize(report(testResults), projects, '/repo'))
   const stores = file('test/stores/b.test.ts', 'passed', ['passed'])
 
-  it('says nothing when all tests passed', () => {
+  it('the end of npm test says nothing when all tests passed', () => {
     expect(linesOf([file('src/a.test.ts', 'passed', ['passed']), stores])).toEqual([])
   })
 
-  it('names each failed test, its error and the command that runs it alone', () => {
+  it('the end of npm test names each failed test, its error and the command that runs it alone', () => {
     expect(linesOf([file('src/a.test.ts', 'failed', ['passed', 'failed']), stores])).toEqual([
       'Failed tests, each with the command that runs it alone:',
       '',
@@ -68,7 +68,7 @@ describe('the end of npm test', () => {
     ])
   })
 
-  it('names a file that could not be run, with its command', () => {
+  it('the end of npm test names a file that could not be run, with its command', () => {
     expect(linesOf([file('src/a.test.ts', 'failed', []), stores])).toEqual([
       'src/a.test.ts could not be run: npx vitest run src/a.test.ts',
       'project unit has no tests',

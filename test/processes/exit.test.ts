@@ -52,7 +52,7 @@ describe('a process that holds a lease', () => {
     },
   )
 
-  it('is not ended by `await store.close()`, though no connection keeps it alive', async () => {
+  it('a process that holds a lease is not ended by `await store.close()`, though no connection keeps it alive', async () => {
     const end = await endOf('Postgres with allowExitOnIdle', 'holds a lease and closes its store')
     expect(end).toEqual({ code: 0, output: 'done' })
   })

@@ -46,7 +46,7 @@ describe('npm run test:explore', () => {
   const runOrdinarily = (hasMistake = true) => run('vitest', ['run', '--config', PLANTED], hasMistake)
   const regressions = () => JSON.parse(readFileSync(join(directory, 'regressions.json'), 'utf8'))
 
-  it('finds a planted mistake and notes it, and every later run replays it', async () => {
+  it('npm run test:explore finds a planted mistake and notes it, and every later run replays it', async () => {
     const before = [await runOrdinarily(), await runOrdinarily()] as const
     expect(before[0].code, before[0].output).toBe(0)
     expect(before[1].values).toEqual(before[0].values)
@@ -66,7 +66,7 @@ describe('npm run test:explore', () => {
     expect(repaired.values[0]?.[0]).toBe(counterexample)
   })
 
-  it('refuses a time that is none', async () => {
+  it('npm run test:explore refuses a time that is none', async () => {
     const { code, output } = await explore('--minutes', 'ten')
     expect(code).toBe(1)
     expect(output).toContain('--minutes: expected a number above 0, got ten')

@@ -4,7 +4,7 @@ import type { FakeClock } from '../../src/testing/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 3, nothing hangs', () => {
-  it('ends a wait when its time is over', async () => {
+  it('promise 3, nothing hangs ends a wait when its time is over', async () => {
     const { clock, leases, another } = setUp()
     await another().acquire('r', { owner: 'Mika' })
     const acquiring = leases.acquire('r', { wait: 2500 })
@@ -15,7 +15,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await failure).toMatchObject({ code: 'lease-held', holder: { owner: 'Mika' } })
   })
 
-  it('waits ten seconds unless told otherwise', async () => {
+  it('promise 3, nothing hangs waits ten seconds unless told otherwise', async () => {
     const { clock, leases, another } = setUp()
     await another().acquire('r', { ttl: 60_000 })
     const failure = leases.acquire('r').catch((error) => error)
@@ -25,7 +25,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await failure).toMatchObject({ code: 'lease-held' })
   })
 
-  it('counts the time that a store takes to come as waited', async () => {
+  it('promise 3, nothing hangs counts the time that a store takes to come as waited', async () => {
     const { clock, store, another } = setUp()
     await another().acquire('r', { ttl: 60_000 })
     const waitFor = (coming: Promise<LeaseStore>) =>
@@ -38,7 +38,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([outcome, 'still waiting'])).toBe('lease-held')
   })
 
-  it('gives a store that never comes a second, however short the wait is', async () => {
+  it('promise 3, nothing hangs gives a store that never comes a second, however short the wait is', async () => {
     const { clock } = setUp()
     const failure = createLeases(new Promise<LeaseStore>(() => {}), { clock })
       .acquire('r', { wait: 200 })
@@ -60,7 +60,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([failure, 'still asking'])).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('takes a refusal that comes after the TTL of the request for a refusal', async () => {
+  it('promise 3, nothing hangs takes a refusal that comes after the TTL of the request for a refusal', async () => {
     const { clock, network, leases, another } = setUp()
     await another().acquire('r', { ttl: '1h' })
     network.faults = { delay: [1000, 1000] }
@@ -69,7 +69,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([refused, 'still asking'])).toBeNull()
   })
 
-  it('releases a grant that comes after the TTL of the request', async () => {
+  it('promise 3, nothing hangs releases a grant that comes after the TTL of the request', async () => {
     const { clock, store, network, leases } = setUp()
     network.faults = { delay: [1000, 1000] }
     const late = leases.tryAcquire('r', { ttl: 1900 }).catch((error) => error)
@@ -90,16 +90,19 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([failure, 'still trying'])).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it.each([Number.NaN, undefined, -1])('gives up when `retry` says %s', async (pause) => {
-    const { clock, leases, another, asks } = setUp({ queue: false, push: false })
-    await another().acquire('r')
-    const waiting = leases.acquire('r', { retry: () => pause as number }).catch((error) => error)
-    await clock.advance(0)
-    expect(await Promise.race([waiting, 'still waiting'])).toMatchObject({ code: 'lease-held' })
-    expect(asks()).toBe(1)
-  })
+  it.each([Number.NaN, undefined, -1])(
+    'promise 3, nothing hangs gives up when `retry` says %s',
+    async (pause) => {
+      const { clock, leases, another, asks } = setUp({ queue: false, push: false })
+      await another().acquire('r')
+      const waiting = leases.acquire('r', { retry: () => pause as number }).catch((error) => error)
+      await clock.advance(0)
+      expect(await Promise.race([waiting, 'still waiting'])).toMatchObject({ code: 'lease-held' })
+      expect(asks()).toBe(1)
+    },
+  )
 
-  it('leaves no place in the queue and no timer behind', async () => {
+  it('promise 3, nothing hangs leaves no place in the queue and no timer behind', async () => {
     const { clock, leases, another, store } = setUp()
     const holder = await another().acquire('r', { heartbeat: false, ttl: 60_000 })
     const timers = clock.pending
@@ -110,7 +113,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await store.acquire(newcomer)).toMatchObject({ granted: true })
   })
 
-  it('ends every call to a store that never answers', async () => {
+  it('promise 3, nothing hangs ends every call to a store that never answers', async () => {
     const { clock, network, leases } = setUp()
     const lease = await leases.acquire('held')
     network.faults = { loseRequest: 1 }
@@ -128,7 +131,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await outcomes).toEqual(Array(7).fill('store-unavailable'))
   })
 
-  it('ends a wait when the caller aborts', async () => {
+  it('promise 3, nothing hangs ends a wait when the caller aborts', async () => {
     const { clock, leases, another } = setUp()
     await another().acquire('r')
     const stop = new AbortController()
@@ -159,7 +162,7 @@ describe('promise 3, nothing hangs', () => {
     await leases.close()
   })
 
-  it('tells the work before it gives its lease away', async () => {
+  it('promise 3, nothing hangs tells the work before it gives its lease away', async () => {
     const { clock, leases, store } = setUp()
     let told: unknown
     const working = leases.withLease('r', async (lease) => {
@@ -176,7 +179,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await outcome).toBe('closed')
   })
 
-  it('closes within its limit when the store is gone', async () => {
+  it('promise 3, nothing hangs closes within its limit when the store is gone', async () => {
     const { clock, network, leases } = setUp()
     await leases.acquire('r')
     network.faults = { loseRequest: 1 }
@@ -185,7 +188,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([closing, 'still closing'])).toBe('closed')
   })
 
-  it('gives back a lease that is granted while the manager closes', async () => {
+  it('promise 3, nothing hangs gives back a lease that is granted while the manager closes', async () => {
     const { clock, network, leases, store } = setUp()
     network.faults = { delay: [10, 10] }
     const acquiring = leases.acquire('r').catch((error) => error)
@@ -197,7 +200,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('closes on all who renew', async () => {
+  it('promise 3, nothing hangs closes on all who renew', async () => {
     const { leases, network } = setUp()
     const lease = await leases.acquire('r')
     network.faults = { loseRequest: 1 }
@@ -207,7 +210,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.all(renewing)).toEqual(['closed', 'closed'])
   })
 
-  it('keeps no lease that is asked for by whom a close tells', async () => {
+  it('promise 3, nothing hangs keeps no lease that is asked for by whom a close tells', async () => {
     const { leases, store } = setUp()
     const lease = await leases.acquire('r')
     let next: Promise<unknown> | undefined
@@ -219,7 +222,7 @@ describe('promise 3, nothing hangs', () => {
     expect((await store.list({ limit: 10 })).leases).toEqual([])
   })
 
-  it('asks a store that came in the last moment of the wait for a second', async () => {
+  it('promise 3, nothing hangs asks a store that came in the last moment of the wait for a second', async () => {
     const { clock, network } = setUp()
     network.faults = { loseRequest: 1 }
     const late = new Promise<typeof network>((resolve) => clock.setTimer(() => resolve(network), 99.5))
@@ -232,7 +235,7 @@ describe('promise 3, nothing hangs', () => {
     expect(ended).toBe(true)
   })
 
-  it('gives back a lease that is asked for at the moment of a close by a listener', async () => {
+  it('promise 3, nothing hangs gives back a lease that is asked for at the moment of a close by a listener', async () => {
     const { clock, network, leases, store } = setUp()
     network.faults = { delay: [10, 10] }
     const order: string[] = []

@@ -3,7 +3,7 @@ import { createLeases, type LeaseStore, type StoreEvent } from '../../src/core/i
 import { setUp } from './set-up.ts'
 
 describe('promise 4, waiting is woken', () => {
-  it('wakes the first waiter when the holder releases', async () => {
+  it('promise 4, waiting is woken wakes the first waiter when the holder releases', async () => {
     const { clock, leases, another } = setUp()
     const holder = await another().acquire('r')
     let granted = false
@@ -16,7 +16,7 @@ describe('promise 4, waiting is woken', () => {
     expect(granted).toBe(true)
   })
 
-  it('wakes it when the holder expires', async () => {
+  it('promise 4, waiting is woken wakes it when the holder expires', async () => {
     const { clock, leases, store, events } = setUp()
     await store.acquire({ resource: 'r', id: 'dead', owner: 'dead', ttl: 4000 })
     const acquiring = leases.acquire('r')
@@ -29,7 +29,7 @@ describe('promise 4, waiting is woken', () => {
     )
   })
 
-  it('asks again when the store may have missed something', async () => {
+  it('promise 4, waiting is woken asks again when the store may have missed something', async () => {
     const { clock, store } = setUp()
     let tell: (event: StoreEvent) => void = () => {}
     const forgetful: LeaseStore = {
@@ -51,7 +51,7 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
-  it('asks again with backoff when a store without a queue can tell nobody of changes', async () => {
+  it('promise 4, waiting is woken asks again with backoff when a store without a queue can tell nobody of changes', async () => {
     const { clock, store } = setUp()
     const { kind, supports, acquire, renew, release, close } = store
     const holding = { kind, supports: { ...supports, queue: false }, acquire, renew, release, close }
@@ -63,7 +63,7 @@ describe('promise 4, waiting is woken', () => {
     expect(await Promise.race([acquiring, 'still waiting'])).toMatchObject({ held: true })
   })
 
-  it('asks again by itself when the push was lost', async () => {
+  it('promise 4, waiting is woken asks again by itself when the push was lost', async () => {
     const { clock, network, leases, another } = setUp()
     const holder = await another().acquire('r')
     network.faults = { losePush: 1 }
@@ -74,7 +74,7 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
-  it('asks the more rarely the longer the queue before it, so that thousands of waiters cost little', async () => {
+  it('promise 4, waiting is woken asks the more rarely the longer the queue before it, so that thousands of waiters cost little', async () => {
     const { clock, store } = setUp()
     const asksWithin = async (place: number) => {
       let asks = 0
@@ -96,7 +96,7 @@ describe('promise 4, waiting is woken', () => {
     expect(await asksWithin(10_000)).toBe(1)
   })
 
-  it('serves its waiters first in, first out', async () => {
+  it('promise 4, waiting is woken serves its waiters first in, first out', async () => {
     const { clock, leases } = setUp()
     const holder = await leases.acquire('r')
     const order: number[] = []
@@ -109,7 +109,7 @@ describe('promise 4, waiting is woken', () => {
   })
 
   describe('where the store keeps no line', () => {
-    it('serves its waiters first in, first out, and only the first asks', async () => {
+    it('where the store keeps no line serves its waiters first in, first out, and only the first asks', async () => {
       const { clock, leases, asks } = setUp({ queue: false })
       const holder = await leases.acquire('r')
       const order: number[] = []
@@ -123,7 +123,7 @@ describe('promise 4, waiting is woken', () => {
       expect(order).toEqual([0, 1, 2, 3])
     })
 
-    it('is woken by the push of another manager', async () => {
+    it('where the store keeps no line is woken by the push of another manager', async () => {
       const { clock, leases, another } = setUp({ queue: false })
       const holder = await another().acquire('r')
       let granted = false
@@ -150,7 +150,7 @@ describe('promise 4, waiting is woken', () => {
       expect((await acquiring).held).toBe(true)
     })
 
-    it('does not let tryAcquire overtake the queue', async () => {
+    it('where the store keeps no line does not let tryAcquire overtake the queue', async () => {
       const { clock, leases, another } = setUp({ queue: false })
       await another().acquire('r', { owner: 'Mika' })
       const waiting = leases.acquire('r', { wait: 1000 }).catch(() => {})

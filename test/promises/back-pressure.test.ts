@@ -43,7 +43,7 @@ describe('a request for which the store is too busy', () => {
     expect(events.filter(({ type }) => type === 'error')).toEqual([])
   })
 
-  it('gets a lease that counts from when it was sent', async () => {
+  it('a request for which the store is too busy gets a lease that counts from when it was sent', async () => {
     const { clock, leases } = setUp(500)
     void leases.acquire('a')
     const acquiring = leases.acquire('b', { ttl: 800, heartbeat: false })
@@ -55,7 +55,7 @@ describe('a request for which the store is too busy', () => {
     expect(lease.held).toBe(false)
   })
 
-  it('reports why it waits', async () => {
+  it('a request for which the store is too busy reports why it waits', async () => {
     const { clock, memory, leases, events } = setUp(500)
     await memory.acquire({ resource: 'b', id: 'other', owner: 'Mika', ttl: 60_000 })
     void leases.acquire('a')
@@ -91,7 +91,7 @@ describe('a request for which the store is too busy', () => {
 })
 
 describe('a timer', () => {
-  it('never gets a negative time, also if a pause before it took too long', async () => {
+  it('a timer never gets a negative time, also if a pause before it took too long', async () => {
     const clock = new FakeClock()
     const memory = memoryStore({ clock })
     const times: number[] = []
@@ -151,7 +151,7 @@ describe('a renewal or release that waits in this process', () => {
     return { clock, memory, leases, leave, events }
   }
 
-  it('is not given up: its time counts from when it leaves', async () => {
+  it('a renewal or release that waits in this process is not given up: its time counts from when it leaves', async () => {
     const { clock, memory, leases, leave, events } = setUpWaiting(4000)
     const lease = await leases.acquire('r', { heartbeat: false })
     const releasing = lease.release()
@@ -163,7 +163,7 @@ describe('a renewal or release that waits in this process', () => {
     expect(await memory.read(['r'])).toEqual([[]])
   })
 
-  it('is given up if the store does not answer after it left', async () => {
+  it('a renewal or release that waits in this process is given up if the store does not answer after it left', async () => {
     const { clock, leases, leave } = setUpWaiting(1e9)
     const lease = await leases.acquire('r', { heartbeat: false })
     const failure = lease.release().catch((error) => error)
@@ -173,7 +173,7 @@ describe('a renewal or release that waits in this process', () => {
     expect(await failure).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('extends the lease from when it left, and the next heartbeat follows a whole interval later', async () => {
+  it('a renewal or release that waits in this process extends the lease from when it left, and the next heartbeat follows a whole interval later', async () => {
     const { clock, leases, leave, events } = setUpWaiting(0)
     const lease = await leases.acquire('r', { heartbeat: 10_000 })
     await clock.advance(25_000)

@@ -6,21 +6,21 @@ import { memoryStore } from '../../src/stores/memory.ts'
 import { chaosStore, FakeClock } from '../../src/testing/index.ts'
 
 describe('the limit of one call', () => {
-  it('needs no timer of the manager if the store limits its calls', async () => {
+  it('the limit of one call needs no timer of the manager if the store limits its calls', async () => {
     const { clock, counted, foreground } = setUp()
     const lease = await createLeases(limitedStore(clock), { clock: counted }).acquire('a')
     await lease.release()
     expect(foreground()).toBe(0)
   })
 
-  it('is set by the manager if the store does not limit its calls', async () => {
+  it('the limit of one call is set by the manager if the store does not limit its calls', async () => {
     const { clock, counted, foreground } = setUp()
     const lease = await createLeases(memoryStore({ clock }), { clock: counted }).acquire('a')
     await lease.release()
     expect(foreground()).toBe(2)
   })
 
-  it('is that of the store if the store limits its calls', async () => {
+  it('the limit of one call is that of the store if the store limits its calls', async () => {
     const { clock } = setUp()
     const store = limitedStore(clock, { acquire: never })
     const leases = createLeases(store, { clock, callTimeout: 2000, retry: () => null })
@@ -29,7 +29,7 @@ describe('the limit of one call', () => {
     await failing
   })
 
-  it('is the time that is left of a release, also in a store that limits its calls', async () => {
+  it('the limit of one call is the time that is left of a release, also in a store that limits its calls', async () => {
     const { clock } = setUp()
     const store = limitedStore(clock, { release: never })
     const lease = await createLeases(store, { clock, ttl: 1000, heartbeat: false }).acquire('a')
@@ -38,7 +38,7 @@ describe('the limit of one call', () => {
     await failing
   })
 
-  it('is set by the manager if a wait is shorter than the limit of the store', async () => {
+  it('the limit of one call is set by the manager if a wait is shorter than the limit of the store', async () => {
     const { clock } = setUp()
     const leases = createLeases(limitedStore(clock, { acquire: never }), { clock })
     const failing = expect(leases.acquire('a', { wait: 1500 })).rejects.toThrow('no answer within 1500 ms')
@@ -46,7 +46,7 @@ describe('the limit of one call', () => {
     await failing
   })
 
-  it('is set by the manager for each call that a wrapper keeps from a store that limits its calls', async () => {
+  it('the limit of one call is set by the manager for each call that a wrapper keeps from a store that limits its calls', async () => {
     const { clock } = setUp()
     const store = limitedStore(clock)
     let asked = 0
@@ -64,7 +64,7 @@ describe('the limit of one call', () => {
     await failing
   })
 
-  it('is set by the manager if an answer of such a store gets lost on the way', async () => {
+  it('the limit of one call is set by the manager if an answer of such a store gets lost on the way', async () => {
     const { clock } = setUp()
     const network = chaosStore(limitedStore(clock), { clock, faults: { loseAnswer: 1 } })
     const failing = expect(createLeases(network, { clock, retry: () => null }).acquire('a')).rejects.toThrow(

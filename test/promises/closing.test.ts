@@ -29,7 +29,7 @@ function setUpLate() {
 }
 
 describe('close of a manager', () => {
-  it('ends after the release of a grant that the first release has overtaken', async () => {
+  it('close of a manager ends after the release of a grant that the first release has overtaken', async () => {
     const { memory, arrive, leases } = setUpLate()
     const acquiring = expect(leases.acquire('r')).rejects.toMatchObject({ code: 'closed' })
     await settled()
@@ -99,7 +99,7 @@ describe('close of a manager', () => {
     },
   )
 
-  it('ends after all of a group are released', async () => {
+  it('close of a manager ends after all of a group are released', async () => {
     const { memory, arrive, leases } = setUpLate()
     const group = expect(leases.acquireAll(['a', 'b'])).rejects.toMatchObject({ code: 'closed' })
     await settled()
@@ -116,7 +116,7 @@ describe('close of a manager', () => {
     expect(await memory.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('tells the work of withLease, and ends when its lease is released', async () => {
+  it('close of a manager tells the work of withLease, and ends when its lease is released', async () => {
     const { store, leases } = setUp()
     const work = vi.fn(
       (_: unknown, signal: AbortSignal) =>
@@ -131,7 +131,7 @@ describe('close of a manager', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it.each(['waits', 'works'])('ends a leader that %s', async (what) => {
+  it.each(['waits', 'works'])('close of a manager ends a leader that %s', async (what) => {
     const { store, leases, another } = setUp()
     if (what === 'waits') await another().acquire('r', { ttl: '1h' })
     const work = vi.fn(

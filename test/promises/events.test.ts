@@ -3,7 +3,7 @@ import { eventually } from '../eventually.ts'
 import { setUp } from './set-up.ts'
 
 describe('events', () => {
-  it('tell a lease’s life in order, with what each carries', async () => {
+  it('events tell a lease’s life in order, with what each carries', async () => {
     const { clock, leases, another, events } = setUp()
     const holder = await another().acquire('r', { owner: 'Mika' })
     const acquiring = leases.acquire('r', { ttl: 3000 })
@@ -35,7 +35,7 @@ describe('events', () => {
     expect(events[5]).toMatchObject({ token, heldFor: expect.closeTo(1000) })
   })
 
-  it('survive a listener that throws, and are delivered in order to all', async () => {
+  it('events survive a listener that throws, and are delivered in order to all', async () => {
     const { leases } = setUp()
     const first: string[] = []
     const second: string[] = []

@@ -5,7 +5,7 @@ import { memoryStore } from '../../src/stores/memory.ts'
 import { chaosStore, FakeClock } from '../../src/testing/index.ts'
 
 describe('a lease that was granted elsewhere', () => {
-  it('is kept alive by its heartbeat, and released', async () => {
+  it('a lease that was granted elsewhere is kept alive by its heartbeat, and released', async () => {
     const { clock, memory, keep } = await setUp()
     const kept = keep()
     await clock.advance(60_000)
@@ -14,7 +14,7 @@ describe('a lease that was granted elsewhere', () => {
     expect(await memory.read(['r'])).toEqual([[]])
   })
 
-  it('is lost by its deadline, counted from before the request', async () => {
+  it('a lease that was granted elsewhere is lost by its deadline, counted from before the request', async () => {
     const { clock, network, keep, lostAt } = await setUp()
     const sent = moment(clock)
     await clock.advance(1000)
@@ -25,14 +25,14 @@ describe('a lease that was granted elsewhere', () => {
     expect(lostAt() - sent.mono).toBeLessThanOrEqual(3000 * 0.98)
   })
 
-  it('is none when the grant came after its own deadline', async () => {
+  it('a lease that was granted elsewhere is none when the grant came after its own deadline', async () => {
     const { clock, keep } = await setUp()
     const sent = moment(clock)
     await clock.advance(2950)
     expect(keep({ sent })).toBeNull()
   })
 
-  it('is lost at once when the other side ends it', async () => {
+  it('a lease that was granted elsewhere is lost at once when the other side ends it', async () => {
     const { keep, events } = await setUp()
     const kept = keep()
     kept?.lose('ended')

@@ -15,7 +15,7 @@ describe('a leader', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('leads again after a loss, also if the work returned or threw because of it', async () => {
+  it('a leader leads again after a loss, also if the work returned or threw because of it', async () => {
     const { clock, leases, store } = setUp()
     const tokens: number[] = []
     const leading = leases.lead('r', async (lease) => {
@@ -33,7 +33,7 @@ describe('a leader', () => {
     expect(new Set(tokens).size).toBe(3)
   })
 
-  it('ends when the work throws, and releases', async () => {
+  it('a leader ends when the work throws, and releases', async () => {
     const { leases, store } = setUp()
     const failing = leases.lead('r', () => {
       throw new Error('no schedule')
@@ -61,7 +61,7 @@ describe('a leader', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('holds the lease until the work has ended, though the signal has aborted', async () => {
+  it('a leader holds the lease until the work has ended, though the signal has aborted', async () => {
     const { clock, leases, store } = setUp()
     const stop = new AbortController()
     const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
@@ -75,7 +75,7 @@ describe('a leader', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('resolves also when the manager is closed in the same moment', async () => {
+  it('a leader resolves also when the manager is closed in the same moment', async () => {
     const { clock, leases } = setUp()
     const stop = new AbortController()
     const leading = leases.lead('r', (_, signal) => aborted(signal), { signal: stop.signal })
@@ -103,7 +103,7 @@ describe('a leader', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('rejects when the work fails in another way after the signal has aborted', async () => {
+  it('a leader rejects when the work fails in another way after the signal has aborted', async () => {
     const { clock, leases } = setUp()
     const stop = new AbortController()
     const work = async (_: Lease, signal: AbortSignal) => {
@@ -123,7 +123,7 @@ describe('a leader', () => {
     await expect(leading).rejects.toBe(failure)
   })
 
-  it('gives the work a signal that aborts with the loss', async () => {
+  it('a leader gives the work a signal that aborts with the loss', async () => {
     const { clock, leases, store } = setUp()
     const reasons: unknown[] = []
     const work = async (lease: Lease, signal: AbortSignal) => {
@@ -149,13 +149,13 @@ describe('a leader', () => {
     expect(await leading).toMatchObject({ code: 'closed' })
   })
 
-  it('refuses a wrong option also if the signal has aborted', async () => {
+  it('a leader refuses a wrong option also if the signal has aborted', async () => {
     const { leases } = setUp()
     const leading = leases.lead('r', () => {}, { ttl: 1, signal: AbortSignal.abort() })
     await expect(leading).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 
-  it('has no wait of its own', async () => {
+  it('a leader has no wait of its own', async () => {
     const { leases } = setUp()
     await expect(leases.lead('r', () => {}, { wait: 5 } as never)).rejects.toMatchObject({
       code: 'invalid-argument',

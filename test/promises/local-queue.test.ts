@@ -9,7 +9,7 @@ async function idle(clock: FakeClock): Promise<void> {
 
 /** For stores without a queue of their own, the manager keeps one. */
 describe('the queue of a manager', () => {
-  it('lets all readers in as soon as the writer releases', async () => {
+  it('the queue of a manager lets all readers in as soon as the writer releases', async () => {
     const { clock, leases, another, asks } = setUp({ queue: false })
     const writer = await another().acquire('r')
     const readers = Array.from({ length: 10 }, () => leases.acquire('r', { share: Infinity }))
@@ -22,7 +22,7 @@ describe('the queue of a manager', () => {
     expect(asks() - before).toBe(10)
   })
 
-  it('lets as many in as fit, and the next ones as others end', async () => {
+  it('the queue of a manager lets as many in as fit, and the next ones as others end', async () => {
     const { clock, leases, another } = setUp({ queue: false })
     const writer = await another().acquire('r')
     const order: number[] = []
@@ -44,7 +44,7 @@ describe('the queue of a manager', () => {
     expect(order).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('lets no later reader overtake a writer that waits', async () => {
+  it('the queue of a manager lets no later reader overtake a writer that waits', async () => {
     const { clock, leases } = setUp({ queue: false })
     const order: string[] = []
     const wait = (name: string, share?: number) =>
@@ -68,7 +68,7 @@ describe('the queue of a manager', () => {
     await Promise.all(readers)
   })
 
-  it('lets readers in when the writer before them gives up', async () => {
+  it('the queue of a manager lets readers in when the writer before them gives up', async () => {
     const { clock, leases } = setUp({ queue: false })
     await leases.acquire('r', { share: Infinity, heartbeat: false, ttl: 60_000 })
     const writer = leases.acquire('r', { wait: 500 }).catch(({ code }) => code)
@@ -81,7 +81,7 @@ describe('the queue of a manager', () => {
     expect((await reader).held).toBe(true)
   })
 
-  it('refuses nobody because of a request whose answer is still to come', async () => {
+  it('the queue of a manager refuses nobody because of a request whose answer is still to come', async () => {
     const { clock, leases } = setUp({ queue: false })
     const both = Promise.all([
       leases.acquire('r', { share: 2 }),

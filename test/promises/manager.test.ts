@@ -9,7 +9,7 @@ interface Person {
 }
 
 describe('a manager', () => {
-  it('takes a promise of a store, and says so when that fails', async () => {
+  it('a manager takes a promise of a store, and says so when that fails', async () => {
     const { clock, store } = setUp()
     const leases = createLeases(Promise.resolve(store), { clock })
     expect((await leases.acquire('r')).held).toBe(true)
@@ -19,7 +19,7 @@ describe('a manager', () => {
     await expect(failing.acquire('r')).rejects.toMatchObject({ code: 'store-failed', cause })
   })
 
-  it('takes what a store adds to its answers for what it is', async () => {
+  it('a manager takes what a store adds to its answers for what it is', async () => {
     const { clock, store } = setUp()
     const newer = { ...store, acquire: async (ask: Ask) => ({ ...(await store.acquire(ask)), code: 7 }) }
     expect((await createLeases(newer, { clock }).acquire('r')).held).toBe(true)
@@ -37,7 +37,7 @@ describe('a manager', () => {
     expect(await leases.inspect('job:2')).toMatchObject({ owner: 'me', state: 'held' })
   })
 
-  it('collects the pages of a store that answers less than was asked for', async () => {
+  it('a manager collects the pages of a store that answers less than was asked for', async () => {
     const { leases, store } = setUp()
     for (const name of ['a', 'b', 'c']) await leases.acquire(name)
     const paged = createLeases({ ...store, list: (query) => store.list({ ...query, limit: 1 }) })
@@ -46,7 +46,7 @@ describe('a manager', () => {
     expect(page.next).toBeUndefined()
   })
 
-  it('lists a hundred unless told otherwise, and says where the next page begins', async () => {
+  it('a manager lists a hundred unless told otherwise, and says where the next page begins', async () => {
     const { store, leases } = setUp()
     for (let n = 0; n < 250; n++)
       await store.acquire({ resource: `r${n}`, id: `${n}`, owner: 'x', ttl: 30_000 })
@@ -67,14 +67,14 @@ describe('a manager', () => {
     await expect(leases.list({ after: 5 as never })).rejects.toThrow(/^after: expected a string, got 5/)
   })
 
-  it('is owned by host:pid unless told otherwise', async () => {
+  it('a manager is owned by host:pid unless told otherwise', async () => {
     const leases = createLeases(setUp().store)
     expect((await leases.acquire('a')).owner).toBe(`${hostname()}:${process.pid}`)
     expect((await leases.acquire('c', { owner: 'Mika' })).owner).toBe('Mika')
     await leases.close()
   })
 
-  it('takes an option that is undefined as one that is not given', async () => {
+  it('a manager takes an option that is undefined as one that is not given', async () => {
     const { store } = setUp()
     const none = { owner: undefined, ttl: undefined, heartbeat: undefined, wait: undefined, retry: undefined }
     const leases = createLeases(store, { ...none, clock: undefined, onEvent: undefined })
@@ -87,7 +87,7 @@ describe('a manager', () => {
     await leases.close()
   })
 
-  it('shows metadata as it was when it asked', async () => {
+  it('a manager shows metadata as it was when it asked', async () => {
     const { leases } = setUp()
     const metadata = { user: 'Mika' }
     const lease = await leases.acquire('r', { metadata })
@@ -95,7 +95,7 @@ describe('a manager', () => {
     expect(lease.metadata).toEqual({ user: 'Mika' })
   })
 
-  it('takes metadata of the type of an interface, and nothing that is not an object', async () => {
+  it('a manager takes metadata of the type of an interface, and nothing that is not an object', async () => {
     const { leases } = setUp()
     const person: Person = { name: 'Mika', room: { floor: 3 } }
     const lease = await leases.acquire('r', { metadata: person })

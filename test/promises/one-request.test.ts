@@ -7,7 +7,7 @@ import { chaosStore, FakeClock } from '../../src/testing/index.ts'
 type AcquireAll = NonNullable<LeaseStore['acquireAll']>
 
 describe('several leases in one request', () => {
-  it('are granted by one call to the store if all are free', async () => {
+  it('several leases in one request are granted by one call to the store if all are free', async () => {
     const { store, leases, events, acquire, acquireAll } = setUp()
     const group = await leases.acquireAll(['b', 'a', 'c'], { metadata: { user: 'Mika' } })
     expect([acquireAll.mock.calls.length, acquire.mock.calls.length]).toEqual([1, 0])
@@ -19,7 +19,7 @@ describe('several leases in one request', () => {
     expect(await store.read(['a', 'b', 'c'])).toEqual([[], [], []])
   })
 
-  it('are asked for one by one if one of them is held, and none is kept before its turn', async () => {
+  it('several leases in one request are asked for one by one if one of them is held, and none is kept before its turn', async () => {
     const { clock, store, leases, acquire } = setUp()
     const held = await createLeases(store, { clock }).acquire('a', { ttl: '1h' })
     const asking = leases.acquireAll(['b', 'a'], { wait: '1m' })
@@ -31,7 +31,7 @@ describe('several leases in one request', () => {
     expect(acquire.mock.calls.map(([{ resource }]) => resource)).toEqual(['a', 'a', 'b'])
   })
 
-  it('are asked for one by one after an answer that was lost, which leaves nothing behind', async () => {
+  it('several leases in one request are asked for one by one after an answer that was lost, which leaves nothing behind', async () => {
     const { clock, store, leases, events } = setUp({
       acquireAll: (ask) => (asks) => {
         void ask(asks)
@@ -50,7 +50,7 @@ describe('several leases in one request', () => {
     expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('are released if the answer comes after the caller has given up', async () => {
+  it('several leases in one request are released if the answer comes after the caller has given up', async () => {
     const late = Promise.withResolvers<void>()
     const { clock, store, leases } = setUp({
       acquireAll: (ask) => async (asks) => {
@@ -70,7 +70,7 @@ describe('several leases in one request', () => {
     expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('are released if the grant comes after its deadline', async () => {
+  it('several leases in one request are released if the grant comes after its deadline', async () => {
     const { clock, store, leases } = setUp({
       acquireAll: (ask) => async (asks) => {
         const grants = await ask(asks)
@@ -85,7 +85,7 @@ describe('several leases in one request', () => {
     expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('are none if one was ended before the answer came', async () => {
+  it('several leases in one request are none if one was ended before the answer came', async () => {
     const { clock, store, leases } = setUp({
       acquireAll: (ask) => async (asks) => {
         const grants = await ask(asks)
@@ -99,7 +99,7 @@ describe('several leases in one request', () => {
     expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('are asked for one by one by a wrapper that has only acquire', async () => {
+  it('several leases in one request are asked for one by one by a wrapper that has only acquire', async () => {
     const memory = memoryStore()
     const acquire = vi.fn(memory.acquire)
     await using leases = createLeases({ ...memory, acquire })
@@ -107,7 +107,7 @@ describe('several leases in one request', () => {
     expect([group.held, acquire.mock.calls.length]).toEqual([true, 2])
   })
 
-  it('are all held or all free behind a network that loses requests and answers', async () => {
+  it('several leases in one request are all held or all free behind a network that loses requests and answers', async () => {
     const clock = new FakeClock()
     const store = memoryStore({ clock })
     let seed = 7

@@ -5,7 +5,7 @@ import { settled } from '../../src/testing/fake-clock.ts'
 import { setUp } from './set-up.ts'
 
 describe('several leases at once', () => {
-  it('are held together, in the order of the call, and released together', async () => {
+  it('several leases at once are held together, in the order of the call, and released together', async () => {
     const { leases, store, events } = setUp()
     {
       await using group = await leases.acquireAll(['b', 'a', 'c'])
@@ -26,29 +26,32 @@ describe('several leases at once', () => {
     },
   )
 
-  it.each(['a', 'b'])('are all released before the release of one that fails rejects: %s', async (broken) => {
-    const memory = memoryStore()
-    const slow = Promise.withResolvers<void>()
-    const leases = createLeases({
-      ...memory,
-      async release(by) {
-        if (by.resource === broken) throw new LeaseError('store-failed', 'broken')
-        await slow.promise
-        return memory.release(by)
-      },
-    })
-    const group = await leases.acquireAll(['a', 'b'])
-    const ended = vi.fn()
-    const releasing = group.release().catch(ended)
-    await settled()
-    expect(ended).not.toHaveBeenCalled()
-    slow.resolve()
-    await releasing
-    expect(ended.mock.calls).toMatchObject([[{ message: 'broken' }]])
-    expect((await memory.read(['a', 'b'])).flat().map(({ resource }) => resource)).toEqual([broken])
-  })
+  it.each(['a', 'b'])(
+    'several leases at once are all released before the release of one that fails rejects: %s',
+    async (broken) => {
+      const memory = memoryStore()
+      const slow = Promise.withResolvers<void>()
+      const leases = createLeases({
+        ...memory,
+        async release(by) {
+          if (by.resource === broken) throw new LeaseError('store-failed', 'broken')
+          await slow.promise
+          return memory.release(by)
+        },
+      })
+      const group = await leases.acquireAll(['a', 'b'])
+      const ended = vi.fn()
+      const releasing = group.release().catch(ended)
+      await settled()
+      expect(ended).not.toHaveBeenCalled()
+      slow.resolve()
+      await releasing
+      expect(ended.mock.calls).toMatchObject([[{ message: 'broken' }]])
+      expect((await memory.read(['a', 'b'])).flat().map(({ resource }) => resource)).toEqual([broken])
+    },
+  )
 
-  it('never make two callers wait for each other', async () => {
+  it('several leases at once never make two callers wait for each other', async () => {
     const { clock, leases, another } = setUp()
     const done: string[] = []
     const both = (manager: typeof leases, name: string, resources: string[]) =>
@@ -63,7 +66,7 @@ describe('several leases at once', () => {
     expect(done.toSorted()).toEqual(['first', 'second'])
   })
 
-  it('are none if one of them cannot be had, and the wait covers the whole call', async () => {
+  it('several leases at once are none if one of them cannot be had, and the wait covers the whole call', async () => {
     const { clock, leases, store, another } = setUp()
     const [first, last] = [await another().acquire('a'), await another().acquire('b', { ttl: '1h' })]
     const started = clock.monotonic()
@@ -78,7 +81,7 @@ describe('several leases at once', () => {
     expect(await store.read(['a', 'b'])).toMatchObject([[], [{ id: last.id }]])
   })
 
-  it('are given up when one is lost while the caller waits for another', async () => {
+  it('several leases at once are given up when one is lost while the caller waits for another', async () => {
     const { clock, leases, store, another } = setUp()
     const last = await another().acquire('b', { ttl: '1h' })
     const failing = leases.acquireAll(['a', 'b'], { wait: Infinity }).catch((error) => error)
@@ -91,7 +94,7 @@ describe('several leases at once', () => {
     expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('tell the first loss, and then are not held', async () => {
+  it('several leases at once tell the first loss, and then are not held', async () => {
     const { clock, leases, store } = setUp()
     const group = await leases.acquireAll(['a', 'b'])
     const [, b] = group.leases
@@ -103,7 +106,7 @@ describe('several leases at once', () => {
     expect(await store.read(['a', 'b'])).toEqual([[], []])
   })
 
-  it('are given up when the signal aborts', async () => {
+  it('several leases at once are given up when the signal aborts', async () => {
     const { clock, leases, store, another } = setUp()
     await another().acquire('b', { ttl: '1h' })
     const stop = new AbortController()
@@ -122,7 +125,7 @@ describe('several leases at once', () => {
     ['a', 'resources: expected an array of names, got "a"'],
     [['a', 7], 'resources[1]: expected 1 to 512 bytes'],
     [['a', 'b', 'a'], 'resources: expected names that differ, got "a"'],
-  ])('need names that differ: %j', async (resources, message) => {
+  ])('several leases at once need names that differ: %j', async (resources, message) => {
     const { leases } = setUp()
     await expect(leases.acquireAll(resources as string[])).rejects.toMatchObject({
       code: 'invalid-argument',

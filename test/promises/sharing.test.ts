@@ -15,7 +15,7 @@ describe('shared leases', () => {
     await expect(unknown).rejects.toThrow(/^mode: expected "exclusive" or "shared", got "read"/)
   })
 
-  it('are as many as their share allows', async () => {
+  it('shared leases are as many as their share allows', async () => {
     const { leases, another } = setUp()
     const held = [await leases.acquire('r', { share: 2 }), await another().acquire('r', { share: 2 })]
     expect(held.map(({ share }) => share)).toEqual([2, 2])
@@ -24,7 +24,7 @@ describe('shared leases', () => {
     expect(await leases.tryAcquire('r', { share: Infinity })).toMatchObject({ share: Infinity })
   })
 
-  it('are all named when a request is refused, the oldest first', async () => {
+  it('shared leases are all named when a request is refused, the oldest first', async () => {
     const { clock, store, leases, events } = setUp()
     for (const owner of ['Ann', 'Ben']) await createLeases(store, { clock, owner }).acquire('r', { share: 2 })
     const failure = leases.acquire('r', { wait: 100 }).catch((error) => error)
@@ -43,7 +43,7 @@ describe('shared leases', () => {
     expect(await leases.inspect('r')).toMatchObject({ owner: 'Ann' })
   })
 
-  it('are renewed and lost one by one', async () => {
+  it('shared leases are renewed and lost one by one', async () => {
     const { clock, leases, another } = setUp()
     const [a, b] = [
       await leases.acquire('r', { share: 2, ttl: 3000 }),
@@ -56,7 +56,7 @@ describe('shared leases', () => {
     expect([a.held, b.signal.aborted]).toEqual([true, true])
   })
 
-  it.each([0, -1, 1.5, NaN, '2', null])('need a whole share from 1, not %s', async (share) => {
+  it.each([0, -1, 1.5, NaN, '2', null])('shared leases need a whole share from 1, not %s', async (share) => {
     const { leases } = setUp()
     await expect(leases.acquire('r', { share: share as number })).rejects.toMatchObject({
       code: 'invalid-argument',
@@ -78,7 +78,7 @@ describe('shared leases', () => {
 })
 
 describe('a resource that is kept', () => {
-  it('stays taken for `atLeast`, though the lease was released', async () => {
+  it('a resource that is kept stays taken for `atLeast`, though the lease was released', async () => {
     const { clock, leases } = setUp()
     await leases.withLease('job', async () => {}, { atLeast: '5m' })
     await expect(leases.acquire('job', { wait: 0 })).rejects.toMatchObject({
@@ -92,7 +92,7 @@ describe('a resource that is kept', () => {
     expect((await acquiring).held).toBe(true)
   })
 
-  it('is given to a waiter that was asleep at the release as soon as it is kept no longer', async () => {
+  it('a resource that is kept is given to a waiter that was asleep at the release as soon as it is kept no longer', async () => {
     const { clock, leases, another } = setUp()
     const lease = await another().acquire('job', { atLeast: 1500, ttl: '1m' })
     const acquiring = leases.acquire('job', { wait: '1m' })
@@ -117,7 +117,7 @@ describe('a resource that is kept', () => {
     expect(error.holder).toBeUndefined()
   })
 
-  it('is shown as kept, with its last owner and the time left, and has no holder', async () => {
+  it('a resource that is kept is shown as kept, with its last owner and the time left, and has no holder', async () => {
     const { clock, leases, another } = setUp()
     const worker = another({ owner: 'worker' })
     await worker.withLease('job', async () => {}, { atLeast: '5m', metadata: { host: 'a' } })
@@ -136,7 +136,7 @@ describe('a resource that is kept', () => {
     expect(await leases.inspect('job')).toBeNull()
   })
 
-  it('is inspected by its live lease, though an older one keeps a permit', async () => {
+  it('a resource that is kept is inspected by its live lease, though an older one keeps a permit', async () => {
     const { leases, another } = setUp()
     const permit = { share: 2, atLeast: 300_000 }
     await another({ owner: 'first' }).withLease('pool', async () => {}, permit)
@@ -148,7 +148,7 @@ describe('a resource that is kept', () => {
     ])
   })
 
-  it('is freed by force with its token, once', async () => {
+  it('a resource that is kept is freed by force with its token, once', async () => {
     const { leases, another } = setUp()
     await another().withLease('job', async () => {}, { atLeast: '5m' })
     const { token = 0 } = (await leases.inspect('job')) ?? {}
@@ -157,7 +157,7 @@ describe('a resource that is kept', () => {
     expect(await leases.inspect('job')).toBeNull()
   })
 
-  it('is no holder to a store without a queue, but the time that is left', async () => {
+  it('a resource that is kept is no holder to a store without a queue, but the time that is left', async () => {
     const { clock, store } = setUp()
     const leases = createLeases({ ...store, supports: { ...store.supports, queue: false } }, { clock })
     await leases.withLease('job', async () => {}, { atLeast: '5m' })
@@ -169,7 +169,7 @@ describe('a resource that is kept', () => {
     await waiting
   })
 
-  it('stays taken for `lockDelay` after an expiry', async () => {
+  it('a resource that is kept stays taken for `lockDelay` after an expiry', async () => {
     const { clock, leases, another } = setUp()
     await leases.acquire('disk', { ttl: 1000, heartbeat: false, lockDelay: '5s' })
     const acquiring = another().acquire('disk', { wait: '1m' })

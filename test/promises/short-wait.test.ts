@@ -6,15 +6,18 @@ import { setUp } from './set-up.ts'
 const SLOW = { delay: [400, 400] } as const
 
 describe('a short wait', () => {
-  it.each([0, 1, 10, 500])('of %d ms is granted a free resource by a slow store', async (wait) => {
-    const { clock, leases, network } = setUp()
-    network.faults = SLOW
-    const acquiring = leases.acquire('r', { wait }).catch((error) => error)
-    await clock.advance(900)
-    expect(await Promise.race([acquiring, 'still asking'])).toMatchObject({ held: true })
-  })
+  it.each([0, 1, 10, 500])(
+    'a short wait of %d ms is granted a free resource by a slow store',
+    async (wait) => {
+      const { clock, leases, network } = setUp()
+      network.faults = SLOW
+      const acquiring = leases.acquire('r', { wait }).catch((error) => error)
+      await clock.advance(900)
+      expect(await Promise.race([acquiring, 'still asking'])).toMatchObject({ held: true })
+    },
+  )
 
-  it('ends as soon as a slow store refuses, and leaves the queue', async () => {
+  it('a short wait ends as soon as a slow store refuses, and leaves the queue', async () => {
     const { clock, leases, store, network, another } = setUp()
     await another().acquire('r', { ttl: '1h', owner: 'Mika' })
     network.faults = SLOW
@@ -45,7 +48,7 @@ describe('a short wait', () => {
     },
   )
 
-  it('covers every call after the first one', async () => {
+  it('a short wait covers every call after the first one', async () => {
     const { clock, network } = setUp()
     const leases = createLeases(network, { clock, retry: () => 1 })
     network.faults = { failBefore: 1 }
@@ -56,7 +59,7 @@ describe('a short wait', () => {
     expect(await Promise.race([failure, 'still asking'])).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('is granted by a store that takes a while to open', async () => {
+  it('a short wait is granted by a store that takes a while to open', async () => {
     const { clock, store } = setUp()
     const coming = new Promise<LeaseStore>((resolve) => clock.setTimer(() => resolve(store), 900))
     const acquiring = createLeases(coming, { clock })
@@ -66,7 +69,7 @@ describe('a short wait', () => {
     expect(await Promise.race([acquiring, 'still asking'])).toMatchObject({ held: true })
   })
 
-  it('of several leases asks for each of them', async () => {
+  it('a short wait of several leases asks for each of them', async () => {
     const { clock, leases, network } = setUp()
     network.faults = SLOW
     const acquiring = leases.acquireAll(['a', 'b', 'c'], { wait: 10 }).catch((error) => error)
@@ -74,7 +77,7 @@ describe('a short wait', () => {
     expect(await Promise.race([acquiring, 'still asking'])).toMatchObject({ held: true })
   })
 
-  it('of several leases does not wait for the second when the first has used it up', async () => {
+  it('a short wait of several leases does not wait for the second when the first has used it up', async () => {
     const { clock, leases, store, network, another } = setUp()
     await another().acquire('b', { ttl: '1h' })
     network.faults = SLOW

@@ -3,7 +3,7 @@ import { createLeases, type LeaseTicket } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('a lease that is handed over', () => {
-  it('is not renewed any more by the handle that detached it, and not released by its block', async () => {
+  it('a lease that is handed over is not renewed any more by the handle that detached it, and not released by its block', async () => {
     const { clock, store, leases, events } = setUp()
     const ticket = await leases.withLease('r', (lease) => lease.detach(), { ttl: 3000 })
     expect(ticket).toEqual({
@@ -21,7 +21,7 @@ describe('a lease that is handed over', () => {
     expect(events.map(({ type }) => type)).toEqual(['attempt', 'acquired', 'renewed', 'released'])
   })
 
-  it('has a deadline that counts from before the renewal of its adoption', async () => {
+  it('a lease that is handed over has a deadline that counts from before the renewal of its adoption', async () => {
     const { clock, network, leases, another } = setUp()
     const ticket = await (await another().acquire('r', { ttl: 10_000 })).detach()
     await clock.advance(5000)
@@ -35,7 +35,7 @@ describe('a lease that is handed over', () => {
     expect(lease.held).toBe(false)
   })
 
-  it('is not adopted by an answer that comes after its deadline', async () => {
+  it('a lease that is handed over is not adopted by an answer that comes after its deadline', async () => {
     const { clock, network, leases, another } = setUp()
     const ticket = await (await another().acquire('r', { ttl: 1000 })).detach()
     network.faults = { delay: [600, 600] }
@@ -44,7 +44,7 @@ describe('a lease that is handed over', () => {
     expect(await late).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('may have a heartbeat that only its own TTL allows', async () => {
+  it('a lease that is handed over may have a heartbeat that only its own TTL allows', async () => {
     const { leases, another } = setUp()
     const ticket = await (await another().acquire('r', { ttl: '10m' })).detach()
     const lease = await leases.adopt(ticket, { heartbeat: '2m' })
@@ -61,7 +61,7 @@ describe('a lease that is handed over', () => {
     },
   )
 
-  it('keeps its heartbeat after its adoption, and is released by close', async () => {
+  it('a lease that is handed over keeps its heartbeat after its adoption, and is released by close', async () => {
     const { clock, store, leases, another } = setUp()
     const ticket = await (await another().acquire('r', { ttl: 3000 })).detach()
     const lease = await leases.adopt(ticket)
@@ -82,7 +82,7 @@ describe('a lease that is handed over', () => {
     expect(lease.held).toBe(true)
   })
 
-  it('cannot be detached twice, nor after a release', async () => {
+  it('a lease that is handed over cannot be detached twice, nor after a release', async () => {
     const { leases } = setUp()
     const lease = await leases.acquire('r')
     await lease.detach()
@@ -90,7 +90,7 @@ describe('a lease that is handed over', () => {
     await expect(lease.renew()).rejects.toMatchObject({ code: 'lease-lost' })
   })
 
-  it('has one ticket, however often it is detached at once', async () => {
+  it('a lease that is handed over has one ticket, however often it is detached at once', async () => {
     const { store, leases } = setUp()
     const lease = await leases.acquire('r')
     const outcomes = await Promise.allSettled([lease.detach(), lease.detach()])
@@ -102,7 +102,7 @@ describe('a lease that is handed over', () => {
     expect(live?.token).toBe(lease.token)
   })
 
-  it('has no ticket if it is released while it is detached', async () => {
+  it('a lease that is handed over has no ticket if it is released while it is detached', async () => {
     const { store, leases } = setUp()
     const lease = await leases.acquire('r')
     const detaching = lease.detach()
@@ -112,7 +112,7 @@ describe('a lease that is handed over', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('keeps its TTL if the adopter names none, also as undefined', async () => {
+  it('a lease that is handed over keeps its TTL if the adopter names none, also as undefined', async () => {
     const { clock, store, leases, another } = setUp()
     const ticket = await (await another().acquire('r', { ttl: 60_000 })).detach()
     await clock.advance(50_000)
@@ -120,7 +120,7 @@ describe('a lease that is handed over', () => {
     expect(await store.read(['r'])).toMatchObject([[{ remaining: 60_000 }]])
   })
 
-  it('is not lost with another lease of the same ticket: the ticket of another token is refused', async () => {
+  it('a lease that is handed over is not lost with another lease of the same ticket: the ticket of another token is refused', async () => {
     const { leases, another } = setUp()
     const ticket = await (await another().acquire('r')).detach()
     const failure = { code: 'lease-lost', resource: 'r' }
@@ -146,14 +146,14 @@ describe('a lease that is handed over', () => {
     ['no token', { ...ticket, token: '5' }],
     ['a name that is none', { ...ticket, resource: '' }],
     ['a TTL that is none', { ...ticket, ttl: -1 }],
-  ])('is not adopted with %s for a ticket', async (_, value) => {
+  ])('a lease that is handed over is not adopted with %s for a ticket', async (_, value) => {
     const { leases } = setUp()
     await expect(leases.adopt(value as LeaseTicket)).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 })
 
 describe('a renewal with a TTL of its own', () => {
-  it('moves the deadline, and later heartbeats neither shorten it nor come more often', async () => {
+  it('a renewal with a TTL of its own moves the deadline, and later heartbeats neither shorten it nor come more often', async () => {
     const { clock, network, leases, events } = setUp()
     const lease = await leases.acquire('r', { ttl: '30s' })
     await lease.renew({ ttl: '10m' })
@@ -166,7 +166,7 @@ describe('a renewal with a TTL of its own', () => {
     expect(lease.held).toBe(false)
   })
 
-  it.each([0, -1, 'long', Number.NaN])('is refused with %s', async (ttl) => {
+  it.each([0, -1, 'long', Number.NaN])('a renewal with a TTL of its own is refused with %s', async (ttl) => {
     const { leases } = setUp()
     const lease = await leases.acquire('r')
     await expect(lease.renew({ ttl: ttl as number })).rejects.toMatchObject({ code: 'invalid-argument' })
@@ -175,12 +175,15 @@ describe('a renewal with a TTL of its own', () => {
 })
 
 describe('a release by token', () => {
-  it.each([undefined, null, {}, { token: '5' }, { token: 1.5 }])('is refused with %j', async (by) => {
-    const { leases } = setUp()
-    await expect(leases.release('r', by as never)).rejects.toMatchObject({ code: 'invalid-argument' })
-  })
+  it.each([undefined, null, {}, { token: '5' }, { token: 1.5 }])(
+    'a release by token is refused with %j',
+    async (by) => {
+      const { leases } = setUp()
+      await expect(leases.release('r', by as never)).rejects.toMatchObject({ code: 'invalid-argument' })
+    },
+  )
 
-  it('wakes a waiter of a store without a queue', async () => {
+  it('a release by token wakes a waiter of a store without a queue', async () => {
     const { clock, leases, another } = setUp({ queue: false, push: false })
     const { token } = await another().acquire('r', { ttl: '1h' })
     const waiting = leases.acquire('r', { wait: '1h', retry: () => 3_000_000 })
@@ -192,7 +195,7 @@ describe('a release by token', () => {
 })
 
 describe('the waiters of a resource', () => {
-  it('cannot be told by a store that keeps no queue', async () => {
+  it('the waiters of a resource cannot be told by a store that keeps no queue', async () => {
     const { store, clock } = setUp()
     const { waiting: _, ...silent } = store
     const leases = createLeases({ ...silent, supports: { ...store.supports, queue: false } }, { clock })

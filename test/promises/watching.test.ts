@@ -82,7 +82,7 @@ describe('a watch of kept resources', () => {
     ])
   })
 
-  it('finds a resource that is kept already, and the end of a lease that a push missed', async () => {
+  it('a watch of kept resources finds a resource that is kept already, and the end of a lease that a push missed', async () => {
     const { clock, store, watch, seen, faults } = await watching()
     await store.acquire({ ...kept, lockDelay: 5000, ttl: 1000, atLeast: 0 })
     await using shown = await watch()
@@ -98,7 +98,7 @@ describe('a watch of kept resources', () => {
 const owners = (leases: readonly { readonly owner: string }[]) => leases.map(({ owner }) => owner).toSorted()
 
 describe('a watch of everyone’s leases', () => {
-  it('reports grants, renewals and ends of several holders of one resource, each once', async () => {
+  it('a watch of everyone’s leases reports grants, renewals and ends of several holders of one resource, each once', async () => {
     const { store, seen, take, ...w } = await watching()
     const first = await take('mika')
     const watch = await w.watch()
@@ -111,7 +111,7 @@ describe('a watch of everyone’s leases', () => {
     expect(watch.live[0]?.remaining).toBeCloseTo(2 * HOUR - 5000)
   })
 
-  it('reports only resources with the prefix', async () => {
+  it('a watch of everyone’s leases reports only resources with the prefix', async () => {
     const { seen, take, ...w } = await watching({ prefix: 'a' })
     await using _ = await w.watch()
     await take('mika', 'a1')
@@ -119,7 +119,7 @@ describe('a watch of everyone’s leases', () => {
     expect(seen).toEqual(['granted mika'])
   })
 
-  it('reports an expiry that the store does not announce, once, also if that is announced later', async () => {
+  it('a watch of everyone’s leases reports an expiry that the store does not announce, once, also if that is announced later', async () => {
     const { store, clock, seen, take, ...w } = await watching()
     await take('mika', 'a', 2000)
     await take('zoe', 'a', HOUR)
@@ -133,7 +133,7 @@ describe('a watch of everyone’s leases', () => {
     expect(owners(watch.live)).toEqual(['zoe'])
   })
 
-  it('reports a gap, and then what happened meanwhile', async () => {
+  it('a watch of everyone’s leases reports a gap, and then what happened meanwhile', async () => {
     const { store, clock, seen, take, ...w } = await watching()
     const mika = await take('mika')
     const ken = await take('ken')
@@ -147,7 +147,7 @@ describe('a watch of everyone’s leases', () => {
     expect(seen).toEqual(['gap ', 'renewed ken', 'granted zoe', 'released mika'])
   })
 
-  it('finds within a minute what was neither pushed nor missed in a gap', async () => {
+  it('a watch of everyone’s leases finds within a minute what was neither pushed nor missed in a gap', async () => {
     const { clock, seen, take, ...w } = await watching()
     await using _ = await w.watch()
     w.faults.isSilent = true
@@ -156,7 +156,7 @@ describe('a watch of everyone’s leases', () => {
     expect(seen).toEqual(['granted mika'])
   })
 
-  it('does not report a lease as live again that ended while it was listed', async () => {
+  it('a watch of everyone’s leases does not report a lease as live again that ended while it was listed', async () => {
     const { store, clock, seen, take, ...w } = await watching()
     const mika = await take('mika')
     const watch = await w.watch()
@@ -167,7 +167,7 @@ describe('a watch of everyone’s leases', () => {
     expect(watch.live).toEqual([])
   })
 
-  it('believes a push rather than a list that is older', async () => {
+  it('a watch of everyone’s leases believes a push rather than a list that is older', async () => {
     const { clock, seen, take, ...w } = await watching()
     const mika = await take('mika')
     const zoe = await take('zoe')
@@ -187,7 +187,7 @@ describe('a watch of everyone’s leases', () => {
     ])
   })
 
-  it('reports one gap with the error if the store fails, and goes on when it answers again', async () => {
+  it('a watch of everyone’s leases reports one gap with the error if the store fails, and goes on when it answers again', async () => {
     const { clock, seen, take, ...w } = await watching()
     await take('mika', 'a', 2000)
     await using _ = await w.watch()
@@ -199,7 +199,7 @@ describe('a watch of everyone’s leases', () => {
     expect(seen).toEqual(['gap store-failed', 'expired mika'])
   })
 
-  it('is not disturbed by a listener that throws or rejects', async () => {
+  it('a watch of everyone’s leases is not disturbed by a listener that throws or rejects', async () => {
     const { leases, take, clock } = await watching()
     let calls = 0
     await using _ = await leases.watch({}, () => {
@@ -233,7 +233,7 @@ describe('a watch of everyone’s leases', () => {
     await expect(w.watch()).rejects.toMatchObject({ code: 'closed' })
   })
 
-  it('ends what it has opened if the manager is closed meanwhile', async () => {
+  it('a watch of everyone’s leases ends what it has opened if the manager is closed meanwhile', async () => {
     const { leases, clock, ...w } = await watching()
     const opening = w.watch()
     const closing = leases.close()
@@ -242,7 +242,7 @@ describe('a watch of everyone’s leases', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('says once that the store was closed, and asks it nothing more', async () => {
+  it('a watch of everyone’s leases says once that the store was closed, and asks it nothing more', async () => {
     const { clock, store, seen, ...w } = await watching()
     await w.watch()
     await store.close()
@@ -251,7 +251,7 @@ describe('a watch of everyone’s leases', () => {
     expect([seen, clock.pending]).toEqual([['gap ', 'gap closed'], 0])
   })
 
-  it('is refused by name if the store has no push or no looking half, and so is a wrong argument', async () => {
+  it('a watch of everyone’s leases is refused by name if the store has no push or no looking half, and so is a wrong argument', async () => {
     const { leases } = setUp({ push: false })
     await expect(leases.watch({}, () => {})).rejects.toThrow('that pushes changes, got "memory"')
     const { supports, acquire, renew, release, close, watch } = memoryStore()

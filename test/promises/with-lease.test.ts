@@ -4,7 +4,7 @@ import { aborted } from '../aborted.ts'
 import { setUp } from './set-up.ts'
 
 describe('withLease with several names', () => {
-  it('holds all of them while the work runs, and releases all of them afterwards', async () => {
+  it('withLease with several names holds all of them while the work runs, and releases all of them afterwards', async () => {
     const { leases, store } = setUp()
     const tokens = await leases.withLease(['b', 'a'], async (group) => {
       expect(group.held).toBe(true)
@@ -32,7 +32,7 @@ describe('withLease with several names', () => {
 })
 
 describe('tryWithLease', () => {
-  it('runs the work if the lease is free, and says who holds it if not', async () => {
+  it('tryWithLease runs the work if the lease is free, and says who holds it if not', async () => {
     const { leases, store, another } = setUp()
     expect(await leases.tryWithLease('r', async ({ held }) => held)).toEqual({ ran: true, result: true })
     expect(await store.read(['r'])).toEqual([[]])
@@ -41,7 +41,7 @@ describe('tryWithLease', () => {
     expect(tried).toMatchObject({ ran: false, holder: { owner: 'Mika', token: held.token } })
   })
 
-  it('rejects if the work throws, also if another lease was held', async () => {
+  it('tryWithLease rejects if the work throws, also if another lease was held', async () => {
     const { leases, another } = setUp()
     await another().acquire('other')
     const working = leases.tryWithLease('r', () => leases.acquire('other', { wait: 0 }))
@@ -72,7 +72,7 @@ describe('onLost', () => {
     expect(() => lease.onLost(5 as never)).toThrow(/^listener: expected a function, got 5/)
   })
 
-  it('does not call it after a release', async () => {
+  it('onLost does not call it after a release', async () => {
     const { clock, leases } = setUp()
     const lease = await leases.acquire('r')
     const heard: unknown[] = []
@@ -84,7 +84,7 @@ describe('onLost', () => {
 })
 
 describe('withLease and await using', () => {
-  it('releases when the work is done, and when it throws', async () => {
+  it('withLease and await using releases when the work is done, and when it throws', async () => {
     const { leases, store } = setUp()
     expect(await leases.withLease('r', async (lease) => lease.held && 'result')).toBe('result')
     expect(await store.read(['r'])).toEqual([[]])
@@ -95,7 +95,7 @@ describe('withLease and await using', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('give the work a signal that aborts with the loss and with the signal of the caller', async () => {
+  it('withLease and await using give the work a signal that aborts with the loss and with the signal of the caller', async () => {
     const { clock, leases, store } = setUp()
     const stop = new AbortController()
     const stopped = leases.withLease('r', (_, signal) => aborted(signal).then(() => signal.reason), {
@@ -114,7 +114,7 @@ describe('withLease and await using', () => {
     expect(reasons).toMatchObject([{ code: 'lease-lost' }])
   })
 
-  it('leaves nothing behind in the signal of the caller', async () => {
+  it('withLease and await using leaves nothing behind in the signal of the caller', async () => {
     const { leases } = setUp()
     const stop = new AbortController()
     const signals: AbortSignal[] = []
@@ -167,7 +167,7 @@ describe('withLease and await using', () => {
     expect(await working).toBe(loss)
   })
 
-  it('returns the result though the release failed, and tells it by an event', async () => {
+  it('withLease and await using returns the result though the release failed, and tells it by an event', async () => {
     const { clock, network, leases, events } = setUp()
     const working = leases.withLease('r', () => {
       network.faults = { failBefore: 1 }
@@ -187,7 +187,7 @@ describe('withLease and await using', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('releases once, however often it is asked', async () => {
+  it('withLease and await using releases once, however often it is asked', async () => {
     const { leases, events } = setUp()
     const lease = await leases.acquire('r')
     await Promise.all([lease.release(), lease.release(), lease[Symbol.asyncDispose]()])
@@ -197,7 +197,7 @@ describe('withLease and await using', () => {
     await expect(lease.renew()).rejects.toMatchObject({ code: 'lease-lost' })
   })
 
-  it('retries a release, and takes an ended lease as released if an answer was lost', async () => {
+  it('withLease and await using retries a release, and takes an ended lease as released if an answer was lost', async () => {
     const { clock, network, leases, events, store } = setUp()
     const lease = await leases.acquire('r')
     network.faults = { failAfter: 1 }
@@ -210,7 +210,7 @@ describe('withLease and await using', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('tells the loss when the release shows that the lease was gone', async () => {
+  it('withLease and await using tells the loss when the release shows that the lease was gone', async () => {
     const { leases, store, events } = setUp({ quietLoss: true })
     const lease = await leases.acquire('r')
     await store.release({ resource: 'r', token: lease.token })

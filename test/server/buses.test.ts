@@ -112,7 +112,7 @@ describe('a bus on etcd', () => {
   const client = new Etcd3({ hosts })
   afterAll(() => client.close())
 
-  it('delivers a message once although the client repeats requests whose answers were lost', async () => {
+  it('a bus on etcd delivers a message once although the client repeats requests whose answers were lost', async () => {
     await using bus = etcdBus(afterLostAnswers(client), { key: freshName() })
     const heard: unknown[] = []
     await bus.subscribe(({ data: { n } }) => heard.push(n))
@@ -121,7 +121,7 @@ describe('a bus on etcd', () => {
     expect(heard).toEqual([1, 2, 3])
   })
 
-  it('keeps one key, ignores what others write there, and refuses a message that is too large', async () => {
+  it('a bus on etcd keeps one key, ignores what others write there, and refuses a message that is too large', async () => {
     const key = freshName()
     await using bus = etcdBus(client, { key })
     const heard = vi.fn()
@@ -138,7 +138,7 @@ describe('a bus on etcd', () => {
     expect(await client.getAll().prefix(key).keys()).toEqual([key])
   })
 
-  it('listens again after the history that it had not received was compacted', async () => {
+  it('a bus on etcd listens again after the history that it had not received was compacted', async () => {
     const key = freshName()
     // The watch of this client is told so with its first message.
     let isFirst = true
@@ -220,7 +220,7 @@ describe('a bus behind PgBouncer in transaction mode', () => {
     await pooler[Symbol.asyncDispose]()
   })
 
-  it('says what to do', async () => {
+  it('a bus behind PgBouncer in transaction mode says what to do', async () => {
     const [pooled = fail()] = pools
     const bus = postgresBus(pooled, { channel: freshName() })
     await expect(bus.subscribe(() => {})).rejects.toMatchObject({
@@ -230,7 +230,7 @@ describe('a bus behind PgBouncer in transaction mode', () => {
     await bus.close()
   })
 
-  it('receives messages through a direct connection', async () => {
+  it('a bus behind PgBouncer in transaction mode receives messages through a direct connection', async () => {
     const [pooled = fail(), listen = fail()] = pools
     const bus = postgresBus(pooled, { channel: freshName(), listen })
     const heard = vi.fn()

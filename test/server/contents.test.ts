@@ -418,19 +418,22 @@ describe('contents that an earlier version has stored', () => {
       },
     ],
   ]
-  it.each(stored)('in %s are read, and saves get a sequence', async (_, open) => {
-    const store = await open(place())
-    expect(await store.read('room')).toMatchObject({ content: 'old' })
-    expect(await store.save('room', grant(1, 'a'), 'two', undefined, 2)).toMatchObject({ saved: true })
-    expect(await store.save('room', grant(1, 'a'), 'one', undefined, 1)).toEqual({
-      saved: false,
-      sequence: 2,
-    })
-    await store.check?.()
-    expect(await store.read('room')).toMatchObject({ content: 'two' })
-  })
+  it.each(stored)(
+    'contents that an earlier version has stored in %s are read, and saves get a sequence',
+    async (_, open) => {
+      const store = await open(place())
+      expect(await store.read('room')).toMatchObject({ content: 'old' })
+      expect(await store.save('room', grant(1, 'a'), 'two', undefined, 2)).toMatchObject({ saved: true })
+      expect(await store.save('room', grant(1, 'a'), 'one', undefined, 1)).toEqual({
+        saved: false,
+        sequence: 2,
+      })
+      await store.check?.()
+      expect(await store.read('room')).toMatchObject({ content: 'two' })
+    },
+  )
 
-  it('in MySQL are upgraded by a check, also by several nodes at once', async () => {
+  it('contents that an earlier version has stored in MySQL are upgraded by a check, also by several nodes at once', async () => {
     const table = place()
     await mysql.query(`create table ${table} (room varbinary(767) not null primary key, fence bigint not null,
       holder varbinary(1024) not null, content longblob, token bigint, saved_at bigint, key (fence))`)
@@ -457,7 +460,7 @@ describe('a damaged content', () => {
       'Redis, without a token',
       async (name: string) => void (await ioRedis.hdel(`${name}:content:room`, 'token')),
     ],
-  ])('in %s is reported, and a save replaces it', async (_, damage) => {
+  ])('a damaged content in %s is reported, and a save replaces it', async (_, damage) => {
     const name = place()
     const store = redisDocuments(ioRedis, { prefix: name })
     await store.fence('room', grant(1, 'a'))
@@ -480,37 +483,40 @@ describe('a damaged content', () => {
       (prefix: string) => etcdDocuments(etcd, { prefix }),
       async (prefix: string, text: string) => void (await etcd.put(`${prefix}room.room`).value(text)),
     ],
-  ])('in %s is reported, and stays until a save or a deletion replaces it', async (_, open, damage) => {
-    const name = place()
-    const store = open(name)
-    await store.fence('room', grant(1, 'a'))
-    await store.save('room', grant(1, 'a'), 'text')
-    await damage(name, '{"fence":"?"}')
-    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
-    // The holder before the damage is told to ask again, and the next grant leaves what is there.
-    expect(await store.save('room', grant(1, 'a'), 'text')).toEqual({ saved: false, fence: null })
-    expect(await store.fence('room', grant(2, 'b'))).toBe(true)
-    expect(await store.fence('room', grant(1, 'a'))).toBe(false)
-    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
-    expect(await store.save('room', grant(1, 'a'), 'text')).toEqual({
-      saved: false,
-      fence: grant(2, 'b').token,
-    })
-    expect(await store.save('room', grant(2, 'b'), 'text', 0)).toEqual({
-      saved: false,
-      revision: expect.any(Number),
-    })
-    await expect(store.read('room')).rejects.toThrow(UnreadableContent)
-    expect(await store.save('room', grant(2, 'b'), 'new text')).toMatchObject({ saved: true })
-    expect(await store.read('room')).toMatchObject({ content: 'new text' })
-    await damage(name, JSON.stringify({ fence: grant(2, 'b').token, holder: 'b' }))
-    expect(await store.save('room', grant(2, 'b'), 'newer text')).toMatchObject({ saved: true })
-    await damage(name, '')
-    expect(await store.remove('room', null)).toEqual({ removed: true })
-    expect(await store.read('room')).toBeNull()
-  })
+  ])(
+    'a damaged content in %s is reported, and stays until a save or a deletion replaces it',
+    async (_, open, damage) => {
+      const name = place()
+      const store = open(name)
+      await store.fence('room', grant(1, 'a'))
+      await store.save('room', grant(1, 'a'), 'text')
+      await damage(name, '{"fence":"?"}')
+      await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+      // The holder before the damage is told to ask again, and the next grant leaves what is there.
+      expect(await store.save('room', grant(1, 'a'), 'text')).toEqual({ saved: false, fence: null })
+      expect(await store.fence('room', grant(2, 'b'))).toBe(true)
+      expect(await store.fence('room', grant(1, 'a'))).toBe(false)
+      await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+      expect(await store.save('room', grant(1, 'a'), 'text')).toEqual({
+        saved: false,
+        fence: grant(2, 'b').token,
+      })
+      expect(await store.save('room', grant(2, 'b'), 'text', 0)).toEqual({
+        saved: false,
+        revision: expect.any(Number),
+      })
+      await expect(store.read('room')).rejects.toThrow(UnreadableContent)
+      expect(await store.save('room', grant(2, 'b'), 'new text')).toMatchObject({ saved: true })
+      expect(await store.read('room')).toMatchObject({ content: 'new text' })
+      await damage(name, JSON.stringify({ fence: grant(2, 'b').token, holder: 'b' }))
+      expect(await store.save('room', grant(2, 'b'), 'newer text')).toMatchObject({ saved: true })
+      await damage(name, '')
+      expect(await store.remove('room', null)).toEqual({ removed: true })
+      expect(await store.read('room')).toBeNull()
+    },
+  )
 
-  it('in etcd may have lost a part', async () => {
+  it('a damaged content in etcd may have lost a part', async () => {
     const prefix = place()
     const store = etcdDocuments(etcd, { prefix })
     await store.fence('room', grant(1, 'a'))
@@ -520,7 +526,7 @@ describe('a damaged content', () => {
     await expect(store.read('room').then(() => 'read')).rejects.toThrow(UnreadableContent)
   })
 
-  it('in NATS may have lost a part', async () => {
+  it('a damaged content in NATS may have lost a part', async () => {
     const bucket = place()
     const store = natsDocuments(nats, { bucket })
     await store.fence('room', grant(1, 'a'))
@@ -535,7 +541,7 @@ describe('a damaged content', () => {
 })
 
 describe('contents in etcd, with a client that repeats requests whose answers were lost', () => {
-  it('are saved, and are still there after the fence was raised meanwhile', async () => {
+  it('contents in etcd, with a client that repeats requests whose answers were lost are saved, and are still there after the fence was raised meanwhile', async () => {
     const prefix = place()
     const other = etcdDocuments(etcd, { prefix })
     const store = etcdDocuments(afterLostAnswers(etcd), { prefix })
@@ -591,7 +597,7 @@ describe.each(AUDITS)('the audit trail in %s', (_, audit) => {
 })
 
 describe('an entry of the audit trail that cannot be read', () => {
-  it('in Redis is skipped and reported by its number', async () => {
+  it('an entry of the audit trail that cannot be read in Redis is skipped and reported by its number', async () => {
     const prefix = place()
     const log = redisAudit(ioRedis, { prefix })
     await log.append(entry(1, 'a'))
@@ -600,7 +606,7 @@ describe('an entry of the audit trail that cannot be read', () => {
     expect(await log.read({ limit: 9 })).toEqual({ entries: [entry(3, 'a'), entry(1, 'a')], damaged: [2] })
   })
 
-  it('in etcd is skipped and reported by its number', async () => {
+  it('an entry of the audit trail that cannot be read in etcd is skipped and reported by its number', async () => {
     const prefix = place()
     const log = etcdAudit(etcd, { prefix })
     for (let n = 1; n <= 3; n++) await log.append(entry(n, 'a'))
@@ -610,7 +616,7 @@ describe('an entry of the audit trail that cannot be read', () => {
     await expect(log.append(entry(4, 'a'))).rejects.toThrow('cannot be read')
   })
 
-  it('in NATS is skipped and reported by its number', async () => {
+  it('an entry of the audit trail that cannot be read in NATS is skipped and reported by its number', async () => {
     const bucket = place()
     const log = natsAudit(nats, { bucket })
     for (let n = 1; n <= 3; n++) await log.append(entry(n, 'a'))

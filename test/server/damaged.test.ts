@@ -56,7 +56,7 @@ describe('a damaged entry of the audit trail', () => {
   it.each([
     ['is not JSON', '{"at":'],
     ['is of another version', '{"happened":"lock"}'],
-  ])('that %s is skipped, with one warning', async (_, entry) => {
+  ])('a damaged entry of the audit trail that %s is skipped, with one warning', async (_, entry) => {
     await holder.call('POST', LOCK)
     await holder.call('DELETE', LOCK)
     await holder.call('POST', LOCK)
@@ -73,21 +73,24 @@ describe('a damaged document', () => {
     ['bytes', `content = x'ff00'`],
     ['without a token', 'token = null'],
     ['without a time', `saved_at = 'noon'`],
-  ])('that is %s is an error, until a save or a deletion replaces it', async (_, change) => {
-    const { token } = (await holder.call('POST', LOCK)).body
-    await holder.call('PUT', DOCUMENT, { content: 'first', token })
-    damage(`update holdfast_documents set ${change}`)
-    const answer = await bed.browser().call('GET', DOCUMENT)
-    expect([answer.status, answer.body.error]).toEqual([409, 'content_unreadable'])
-    expect(answer.body.message).toMatch(/cannot be read.*a save or a deletion replaces it/)
-    expect(logged).toEqual([expect.objectContaining({ level: 'error', message: 'content' })])
-    expect((await holder.call('PUT', DOCUMENT, { content: 'second', token })).status).toBe(200)
-    expect((await holder.call('GET', DOCUMENT)).body).toMatchObject({ content: 'second', token })
-  })
+  ])(
+    'a damaged document that is %s is an error, until a save or a deletion replaces it',
+    async (_, change) => {
+      const { token } = (await holder.call('POST', LOCK)).body
+      await holder.call('PUT', DOCUMENT, { content: 'first', token })
+      damage(`update holdfast_documents set ${change}`)
+      const answer = await bed.browser().call('GET', DOCUMENT)
+      expect([answer.status, answer.body.error]).toEqual([409, 'content_unreadable'])
+      expect(answer.body.message).toMatch(/cannot be read.*a save or a deletion replaces it/)
+      expect(logged).toEqual([expect.objectContaining({ level: 'error', message: 'content' })])
+      expect((await holder.call('PUT', DOCUMENT, { content: 'second', token })).status).toBe(200)
+      expect((await holder.call('GET', DOCUMENT)).body).toMatchObject({ content: 'second', token })
+    },
+  )
 })
 
 describe('a damaged record of a room in keys and values', () => {
-  it('says the same to all readers, and the room can be locked, saved and deleted', async () => {
+  it('a damaged record of a room in keys and values says the same to all readers, and the room can be locked, saved and deleted', async () => {
     const values = memoryValues()
     await using keyed = await serviceBed({ documents: keyValueDocuments(values) })
     const [writer, reader] = [keyed.browser('writer'), keyed.browser('reader')]
@@ -137,7 +140,7 @@ function memoryValues(): KeyValues {
 }
 
 describe('a damaged lease', () => {
-  it('cannot be acquired until it is repaired', async () => {
+  it('a damaged lease cannot be acquired until it is repaired', async () => {
     await holder.call('POST', LOCK)
     damage(`update holdfast_leases set metadata = 'Mika'`)
     const other = bed.browser('other')

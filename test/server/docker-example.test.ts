@@ -26,7 +26,7 @@ describe('the Dockerfile', () => {
   const argumentsOf = (name: string) =>
     instructions.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1))
 
-  it('has two stages, another user than root, and starts the server', () => {
+  it('the Dockerfile has two stages, another user than root, and starts the server', () => {
     expect(argumentsOf('FROM')).toEqual(['node:24-alpine AS packages', 'node:24-alpine'])
     expect(argumentsOf('USER')).toEqual(['node'])
     expect([...argumentsOf('ENTRYPOINT'), ...argumentsOf('CMD')]).toEqual(['["holdfast"]', '["serve"]'])

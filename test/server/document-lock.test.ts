@@ -82,7 +82,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(await lock.load()).toMatchObject({ content: { text: 'hello' }, token: lock.state.token })
   })
 
-  it('tells readers that the content was deleted, who then see none', async () => {
+  it('the lock of a document, outside of a browser tells readers that the content was deleted, who then see none', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await using read = followContent(ken)
@@ -98,7 +98,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(ken.state).toMatchObject({ savedAt: null, gaps: gaps + 1 })
   })
 
-  it('tells listeners until they stop, with one object as long as nothing changes', async () => {
+  it('the lock of a document, outside of a browser tells listeners until they stop, with one object as long as nothing changes', async () => {
     await using lock = open('Mika')
     const listener = vi.fn()
     const stop = lock.subscribe(listener)
@@ -111,7 +111,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(listener).not.toHaveBeenCalled()
   })
 
-  it('goes on after a listener threw, and tells the others', async () => {
+  it('the lock of a document, outside of a browser goes on after a listener threw, and tells the others', async () => {
     await using lock = open('Mika')
     const listener = vi.fn()
     lock.subscribe(() => {
@@ -146,7 +146,7 @@ describe('the lock of a document, outside of a browser', () => {
     await eventually(() => expect(lock.state.connected).toBe(true))
   })
 
-  it('does not wait unless told to, and leaves the queue when released', async () => {
+  it('the lock of a document, outside of a browser does not wait unless told to, and leaves the queue when released', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -160,7 +160,7 @@ describe('the lock of a document, outside of a browser', () => {
     await eventually(() => expect(mika.state.waiting).toBe(0))
   })
 
-  it('gets its turn when the holder goes, and stops waiting when the time is over', async () => {
+  it('the lock of a document, outside of a browser gets its turn when the holder goes, and stops waiting when the time is over', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -184,7 +184,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(ken.state.phase).toBe('read-only')
   })
 
-  it('ends its heartbeat when the lock was ended by force', async () => {
+  it('the lock of a document, outside of a browser ends its heartbeat when the lock was ended by force', async () => {
     await using lock = open('Mika')
     await lock.acquire()
     await store.release({ resource: `document:${roomId}`, token: lock.state.token ?? 0 })
@@ -195,7 +195,7 @@ describe('the lock of a document, outside of a browser', () => {
     renew.mockRestore()
   })
 
-  it('cannot save over a successor, who has not saved yet', async () => {
+  it('the lock of a document, outside of a browser cannot save over a successor, who has not saved yet', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -204,7 +204,7 @@ describe('the lock of a document, outside of a browser', () => {
     await phase(mika, 'lost')
   })
 
-  it('takes over while it waits in the queue, whoever else waits', async () => {
+  it('the lock of a document, outside of a browser takes over while it waits in the queue, whoever else waits', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await using ria = open('Ria')
@@ -219,7 +219,7 @@ describe('the lock of a document, outside of a browser', () => {
     await Promise.all(waits)
   })
 
-  it('wants nothing more when it is closed in the middle of a take-over', async () => {
+  it('the lock of a document, outside of a browser wants nothing more when it is closed in the middle of a take-over', async () => {
     await using mika = open('Mika')
     const ken = open('Ken')
     await mika.acquire()
@@ -231,7 +231,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(mika.state.phase).toBe('held')
   })
 
-  it('keeps a request until it is answered or its time is over', async () => {
+  it('the lock of a document, outside of a browser keeps a request until it is answered or its time is over', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -281,7 +281,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(await taking).toBe(true)
   })
 
-  it('forgets a request that was withdrawn', async () => {
+  it('the lock of a document, outside of a browser forgets a request that was withdrawn', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -293,7 +293,7 @@ describe('the lock of a document, outside of a browser', () => {
     await eventually(() => expect(mika.state.request).toBeNull())
   })
 
-  it('hands over, which is no loss', async () => {
+  it('the lock of a document, outside of a browser hands over, which is no loss', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await mika.acquire()
@@ -305,7 +305,7 @@ describe('the lock of a document, outside of a browser', () => {
     await phase(mika, 'read-only')
   })
 
-  it('is lost when it could not say that it hands over', async () => {
+  it('the lock of a document, outside of a browser is lost when it could not say that it hands over', async () => {
     const away = await start()
     await using mika = open('Mika', { url: away.url })
     await using ken = open('Ken', { url: away.url })
@@ -318,7 +318,7 @@ describe('the lock of a document, outside of a browser', () => {
     await inTime(phase(mika, 'lost'))
   })
 
-  it('says so when the server refuses, and when it cannot be reached', async () => {
+  it('the lock of a document, outside of a browser says so when the server refuses, and when it cannot be reached', async () => {
     await using stranger = open('x', { url: 'http://127.0.0.1:1' })
     expect(await stranger.acquire()).toBe(false)
     expect(stranger.state).toMatchObject({
@@ -343,7 +343,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(lock.state).toMatchObject({ phase: 'idle', error: null })
   })
 
-  it('takes nothing over where nobody keeps its cookie', async () => {
+  it('the lock of a document, outside of a browser takes nothing over where nobody keeps its cookie', async () => {
     await using mika = open('Mika')
     await mika.acquire()
     await using lock = open('Ken', { headers: {} })
@@ -352,7 +352,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(mika.state).toMatchObject({ phase: 'held', request: null })
   })
 
-  it('refuses what is no room, no address', () => {
+  it('the lock of a document, outside of a browser refuses what is no room, no address', () => {
     expect(() => createDocumentLock({ url: server.url, roomId: '' })).toThrow(
       'roomId: expected a non-empty string, got ""',
     )

@@ -20,7 +20,7 @@ async function figuresOf(bed: ServiceBed): Promise<ReadonlyMap<string, number>> 
 }
 
 describe('figures', () => {
-  it('tell the version, the process and the event loop', async () => {
+  it('figures tell the version, the process and the event loop', async () => {
     await using bed = await serviceBed({ meter: prometheusMeter() })
     const figures = await figuresOf(bed)
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -35,13 +35,13 @@ describe('figures', () => {
       expect(figures.get(name), name).toBeGreaterThan(0)
   })
 
-  it('of the process are left to a registry of yours', async () => {
+  it('figures of the process are left to a registry of yours', async () => {
     const registry = new Registry()
     await using bed = await serviceBed({ meter: prometheusMeter(registry) })
     expect([...(await figuresOf(bed)).keys()].filter((name) => !name.startsWith('holdfast_'))).toEqual([])
   })
 
-  it('of two nodes add up, except those of the cluster', async () => {
+  it('figures of two nodes add up, except those of the cluster', async () => {
     const [first, second] = [prometheusMeter(), prometheusMeter()]
     const store = memoryStore()
     const bus = memoryBus()
@@ -81,7 +81,7 @@ describe('figures', () => {
     expect(counts).toEqual([3, 1, 1])
   })
 
-  it('have 404 and 405, without the texts of strangers', async () => {
+  it('figures have 404 and 405, without the texts of strangers', async () => {
     await using bed = await serviceBed({ meter: prometheusMeter() })
     await bed.browser().call('GET', '/some/secret/path')
     await bed.browser().call('PATCH', LOCK)
@@ -96,7 +96,7 @@ describe('figures', () => {
     ])
   })
 
-  it('have requests that wait apart from the others', async () => {
+  it('figures have requests that wait apart from the others', async () => {
     await using bed = await serviceBed({ meter: prometheusMeter() })
     const holder = bed.browser()
     await holder.call('POST', LOCK)
@@ -112,7 +112,7 @@ describe('figures', () => {
     expect(figures.get(`holdfast_http_request_seconds_count${labels}`)).toBe(1)
   })
 
-  it('have the calls of the store, the documents and the bus, and their errors', async () => {
+  it('figures have the calls of the store, the documents and the bus, and their errors', async () => {
     const store = memoryStore()
     const bus = memoryBus()
     const failing = {

@@ -44,11 +44,11 @@ noticesMistake('http', 'expiry by the clock of the caller', options)
 type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('httpStore', () => {
-  it('refuses what is no address', () => {
+  it('httpStore refuses what is no address', () => {
     expect(() => httpStore('not an address')).toThrow(/url: expected an address/)
   })
 
-  it('of two nodes: shares are counted together, and watchers hear of each lease once', async () => {
+  it('httpStore of two nodes: shares are counted together, and watchers hear of each lease once', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'holdfast-nodes-'))
     onTestFinished(() => rm(directory, { recursive: true }))
     const file = join(directory, 'leases.db')
@@ -141,25 +141,31 @@ describe('httpStore', () => {
       ],
     ]
 
-    it.each(faults)('for %s: says so, with and without a wait', async (_, where, error) => {
-      const { leases } = open(...where())
-      await expect(leases.tryAcquire('r')).rejects.toMatchObject(error)
-      await expect(leases.acquire('r', ONE_ATTEMPT)).rejects.toMatchObject(error)
-    })
+    it.each(faults)(
+      'httpStore that cannot be used for %s: says so, with and without a wait',
+      async (_, where, error) => {
+        const { leases } = open(...where())
+        await expect(leases.tryAcquire('r')).rejects.toMatchObject(error)
+        await expect(leases.acquire('r', ONE_ATTEMPT)).rejects.toMatchObject(error)
+      },
+    )
 
-    it.each(faults)('for %s: harms nobody who has handled the error', async (_, where) => {
-      const unhandled = vi.fn()
-      process.on('unhandledRejection', unhandled)
-      onTestFinished(() => void process.off('unhandledRejection', unhandled))
-      const clock = new FakeClock()
-      const [url, options] = where()
-      const { leases } = open(url, { ...options, clock })
-      await expect(leases.tryAcquire('r')).rejects.toThrow()
-      // What the server may have to say about the channel, and then the end of an idle socket.
-      await new Promise((resolve) => setTimeout(resolve, 300))
-      await clock.advance(10_000)
-      expect(unhandled).not.toHaveBeenCalled()
-    })
+    it.each(faults)(
+      'httpStore that cannot be used for %s: harms nobody who has handled the error',
+      async (_, where) => {
+        const unhandled = vi.fn()
+        process.on('unhandledRejection', unhandled)
+        onTestFinished(() => void process.off('unhandledRejection', unhandled))
+        const clock = new FakeClock()
+        const [url, options] = where()
+        const { leases } = open(url, { ...options, clock })
+        await expect(leases.tryAcquire('r')).rejects.toThrow()
+        // What the server may have to say about the channel, and then the end of an idle socket.
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        await clock.advance(10_000)
+        expect(unhandled).not.toHaveBeenCalled()
+      },
+    )
 
     it('closed in the middle of an acquisition: ends it at once', async () => {
       const { leases, store } = open(server.url, { token: TOKEN })
@@ -169,7 +175,7 @@ describe('httpStore', () => {
       await ended
     })
 
-    it('for want of its WebSocket: gets what is free, and says why it cannot wait', async () => {
+    it('httpStore that cannot be used for want of its WebSocket: gets what is free, and says why it cannot wait', async () => {
       const refusal = { code: 'store-unavailable', message: /no WebSocket.*channelKey/ }
       const lease = await open(server.url, { token: TOKEN }).leases.acquire('r')
       const { leases, store } = open(server.url, { token: TOKEN, key: 'wrong' })
@@ -180,7 +186,7 @@ describe('httpStore', () => {
       await (await waiting).release()
     })
 
-    it('whose WebSocket never opens: gets by HTTP what is free or becomes free', async () => {
+    it('httpStore that cannot be used whose WebSocket never opens: gets by HTTP what is free or becomes free', async () => {
       const url = await withoutWebSockets(server.url)
       const { leases } = open(url, { token: TOKEN })
       expect((await leases.acquire('free')).held).toBe(true)

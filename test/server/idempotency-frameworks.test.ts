@@ -186,7 +186,7 @@ describe('a middleware of Express', () => {
     begun.then(() => request.destroy())
   }
 
-  it('keeps the answer of a handler whose client has gone', async () => {
+  it('a middleware of Express keeps the answer of a handler whose client has gone', async () => {
     const clock = new FakeClock()
     const begun = Promise.withResolvers<void>()
     const gone = Promise.withResolvers<void>()
@@ -205,7 +205,7 @@ describe('a middleware of Express', () => {
     await served.close()
   })
 
-  it('frees the key of a handler that never answers a client that has gone, after the TTL', async () => {
+  it('a middleware of Express frees the key of a handler that never answers a client that has gone, after the TTL', async () => {
     const clock = new FakeClock()
     const begun = Promise.withResolvers<void>()
     const gone = Promise.withResolvers<void>()

@@ -39,7 +39,7 @@ describe('a save that the network held back', () => {
     return response.status
   }
 
-  it('does not replace a later one, and its call resolves because the later one is stored', async () => {
+  it('a save that the network held back does not replace a later one, and its call resolves because the later one is stored', async () => {
     await using lock = open()
     await lock.acquire()
     network.withholds = isSave
@@ -52,7 +52,7 @@ describe('a save that the network held back', () => {
     expect(await lock.load()).toMatchObject({ content: 'late' })
   })
 
-  it('does not replace a later one either after its page was reloaded and still has the lock', async () => {
+  it('a save that the network held back does not replace a later one either after its page was reloaded and still has the lock', async () => {
     await using before = open()
     await before.acquire()
     network.withholds = isSave
@@ -69,7 +69,7 @@ describe('a save that the network held back', () => {
     expect(await after.load()).toMatchObject({ content: 'after the reload' })
   })
 
-  it('is told from a save of a page whose clock was set back, which continues after the stored one', async () => {
+  it('a save that the network held back is told from a save of a page whose clock was set back, which continues after the stored one', async () => {
     await using lock = open()
     await lock.acquire()
     const { token } = lock.state
@@ -81,7 +81,7 @@ describe('a save that the network held back', () => {
     expect(await lock.load()).toMatchObject({ content: 'of this page' })
   })
 
-  it('is refused by name if another page with the same id was faster, unless it is the latest of this page', async () => {
+  it('a save that the network held back is refused by name if another page with the same id was faster, unless it is the latest of this page', async () => {
     await using lock = open()
     await lock.acquire()
     network.withholds = isSave
@@ -99,7 +99,7 @@ describe('a save that the network held back', () => {
     expect(await lock.load()).toMatchObject({ content: 'second' })
   })
 
-  it('leaves the latest one stored, in whichever order and how often saves arrive', async () => {
+  it('a save that the network held back leaves the latest one stored, in whichever order and how often saves arrive', async () => {
     await using lock = open()
     await lock.acquire()
     network.withholds = isSave

@@ -65,7 +65,7 @@ describe('a client that was generated from the document', () => {
     expect((await other.POST(LOCK, { params })).data?.success).toBe(true)
   })
 
-  it('is told why its heartbeat is refused: there is no lock, or it is not its own', async () => {
+  it('a client that was generated from the document is told why its heartbeat is refused: there is no lock, or it is not its own', async () => {
     const [holder, other] = [openClient(), openClient()]
     const none = await holder.PUT(LOCK, { params })
     expect([none.response.status, none.error?.error]).toEqual([404, 'lock_not_found'])

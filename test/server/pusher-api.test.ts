@@ -36,7 +36,7 @@ afterEach(async () => {
 })
 
 describe('the package pusher', () => {
-  it('triggers events to all channels and nodes, except the socket of the sender', async () => {
+  it('the package pusher triggers events to all channels and nodes, except the socket of the sender', async () => {
     const [here, there] = [browser(0), browser(1)]
     const [mine, theirs] = await Promise.all([
       subscribed(here, 'private-posts'),
@@ -58,7 +58,7 @@ describe('the package pusher', () => {
     await eventually(() => expect(heard.mine).toHaveBeenCalledExactlyOnceWith({ id: 8 }))
   })
 
-  it('triggers batches in their order', async () => {
+  it('the package pusher triggers batches in their order', async () => {
     const channel = await subscribed(browser(1), 'news')
     const heard = vi.fn()
     channel.bind_global((event: string, data: unknown) => heard(event, data))
@@ -68,7 +68,7 @@ describe('the package pusher', () => {
     expect(heard.mock.calls).toEqual([1, 2, 3].map((n) => [`event-${n}`, { n }]))
   })
 
-  it('reads channels and the members of presence channels, on all nodes', async () => {
+  it('the package pusher reads channels and the members of presence channels, on all nodes', async () => {
     await Promise.all([subscribed(browser(0), 'presence-document.1'), subscribed(browser(1), 'news')])
     const member = await subscribed(browser(1), 'presence-document.1')
     await eventually(() => expect((member as PresenceChannel).members.count).toBe(2))
@@ -111,7 +111,7 @@ describe('the package pusher', () => {
     })
   })
 
-  it('ends the sockets of a user on all nodes, and no others', async () => {
+  it('the package pusher ends the sockets of a user on all nodes, and no others', async () => {
     const [user, stranger] = [browser(1), browser(1)]
     user.signin()
     await user.user.signinDonePromise
@@ -130,7 +130,7 @@ describe('the package pusher', () => {
     ['another secret', { secret: 'not-the-secret' }, 401],
     ['another key', { key: 'other-key' }, 401],
     ['another app', { appId: 'other' }, 404],
-  ])('with %s is refused', async (_, more, status) => {
+  ])('the package pusher with %s is refused', async (_, more, status) => {
     await expect(backend(more).trigger('news', 'told', {})).rejects.toMatchObject({ status })
   })
 
@@ -138,14 +138,14 @@ describe('the package pusher', () => {
     ['with spaces and other letters', '/channels/öffentliche räume', 200],
     ['that was percent-encoded before it was signed', `/channels/${encodeURIComponent('öff räume')}`, 200],
     ['that is not UTF-8', '/channels/%ff', 400],
-  ])('reads a path %s', async (_, path, status) => {
+  ])('the package pusher reads a path %s', async (_, path, status) => {
     const response = await backend()
       .get({ path })
       .catch((error: unknown) => error as { status: number })
     expect(response.status).toBe(status)
   })
 
-  it('gets 401 for a path that is not UTF-8 without a signature', async () => {
+  it('the package pusher gets 401 for a path that is not UTF-8 without a signature', async () => {
     const response = await fetch(`${nodes[0]?.url}/apps/blog/channels/%ff?auth_key=blog-key`)
     expect([response.status, await response.json()]).toMatchObject([401, { error: 'invalid_signature' }])
   })
@@ -153,11 +153,11 @@ describe('the package pusher', () => {
   it.each([
     ['an event of the protocol', 'news', 'pusher:error'],
     ['a channel of the server', 'private-holdfast.leases', 'lease.change'],
-  ])('cannot send %s', async (_, channel, event) => {
+  ])('the package pusher cannot send %s', async (_, channel, event) => {
     await expect(backend().trigger(channel, event, {})).rejects.toMatchObject({ status: 400 })
   })
 
-  it('cannot send more than the server takes', async () => {
+  it('the package pusher cannot send more than the server takes', async () => {
     await expect(backend().trigger('news', 'told', 'x'.repeat(20_000))).rejects.toMatchObject({ status: 413 })
   })
 })
@@ -184,7 +184,7 @@ describe('webhooks', () => {
   })
   afterEach(() => void hook.close())
 
-  it('tell once when a channel is occupied and vacated, and when members come and go, on all nodes', async () => {
+  it('webhooks tell once when a channel is occupied and vacated, and when members come and go, on all nodes', async () => {
     const [here, there] = [browser(0), browser(1)]
     await subscribed(here, 'presence-room')
     const theirs = (await subscribed(there, 'presence-room')) as PresenceChannel
@@ -246,7 +246,7 @@ describe('a signed request', () => {
     [-540, 200],
     [660, 401],
     [-602, 401],
-  ])('whose clock differs by %i s gets %i', async (seconds, status) => {
+  ])('a signed request whose clock differs by %i s gets %i', async (seconds, status) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1000 })
     const url = signed(BODY)
     vi.useRealTimers()

@@ -71,7 +71,7 @@ describe('pusher-js', () => {
     },
   )
 
-  it('leaves a channel', async () => {
+  it('pusher-js leaves a channel', async () => {
     const pusher = pusherFor()
     await subscribed(pusher, 'document.42')
     pusher.unsubscribe('document.42')
@@ -87,7 +87,7 @@ describe('pusher-js', () => {
     },
   )
 
-  it('sees members come and go', async () => {
+  it('pusher-js sees members come and go', async () => {
     const [ann, bob] = [pusherFor('ann'), pusherFor('bob')]
     const room = 'presence-document.42'
     const [added, removed] = [vi.fn(), vi.fn()]
@@ -110,7 +110,7 @@ describe('pusher-js', () => {
     await eventually(() => expect(removed).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }))
   })
 
-  it('sees members on another node', async () => {
+  it('pusher-js sees members on another node', async () => {
     const bus = memoryBus()
     await using one = await openSocketServer({ bus })
     await using two = await openSocketServer({ bus })
@@ -122,7 +122,7 @@ describe('pusher-js', () => {
     await eventually(() => expect(added).toHaveBeenCalledWith({ id: 'bob', info: { name: 'bob' } }))
   })
 
-  it('backs off when the server goes, and is back with its channels when it returns', async () => {
+  it('pusher-js backs off when the server goes, and is back with its channels when it returns', async () => {
     const pusher = pusherFor()
     const heard = vi.fn()
     const channel = await subscribed(pusher, 'private-document.42')
@@ -138,7 +138,7 @@ describe('pusher-js', () => {
     await eventually(() => expect(heard).toHaveBeenCalledExactlyOnceWith(LOCKED, {}))
   })
 
-  it('gives up when it has the wrong key', async () => {
+  it('pusher-js gives up when it has the wrong key', async () => {
     const pusher = pusherFor('ann', server.port, 'other')
     const errors: unknown[] = []
     pusher.connection.bind('error', (error: unknown) => errors.push(error))
@@ -148,7 +148,7 @@ describe('pusher-js', () => {
 })
 
 describe('laravel-echo', () => {
-  it.each(['channel', 'private'] as const)('hears plain names in a %s', async (form) => {
+  it.each(['channel', 'private'] as const)('laravel-echo hears plain names in a %s', async (form) => {
     const heard = vi.fn()
     echoFor()[form]('document.42').listen('.document.locked', heard)
     await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.42']))
@@ -156,7 +156,7 @@ describe('laravel-echo', () => {
     await eventually(() => expect(heard).toHaveBeenCalledWith(LOCKED, {}))
   })
 
-  it('hears the names of Laravel', async () => {
+  it('laravel-echo hears the names of Laravel', async () => {
     await server[Symbol.asyncDispose]()
     server = await openSocketServer({ naming: 'laravel' })
     const heard = vi.fn()
@@ -175,7 +175,7 @@ describe('laravel-echo', () => {
     )
   })
 
-  it('is told when its signature is bad', async () => {
+  it('laravel-echo is told when its signature is bad', async () => {
     const [heard, error] = [vi.fn(), vi.fn()]
     echoFor('mallory').private('document.42').listen('.document.locked', heard).error(error)
     await eventually(() => expect(error).toHaveBeenCalledWith(expect.objectContaining({ status: 401 })))
@@ -217,26 +217,29 @@ describe('the whole service', () => {
   const lock = (method: string, room: string, cookie = '') =>
     fetch(`${service.url}/api/documents/${room}/lock`, { method, headers: { cookie } })
 
-  it.each(['', 'private-', 'presence-'])('tells a %sdocument channel who locks and unlocks', async (form) => {
-    const room = crypto.randomUUID()
-    const channel = await subscribed(pusher(), `${form}document.${room}`)
-    const heard = vi.fn()
-    channel.bind_global((event: string, data: unknown) => heard(event, data))
-    const granted = await lock('POST', room)
-    const { locked_at, expires_at, token } = await granted.json()
-    const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
-    await lock('DELETE', room, cookie)
-    await eventually(() => expect(heard).toHaveBeenCalledTimes(2))
-    const person = { session_id: expect.any(String) }
-    const told = { ...person, room_id: room, locked_at, token, holder: person }
-    expect(heard.mock.calls).toEqual([
-      ['document.locked', { ...told, expires_at, expires_in_ms: expect.any(Number) }],
-      ['document.unlocked', { ...told, reason: 'released' }],
-    ])
-    expect(cookie).not.toContain(heard.mock.calls[0]?.[1].session_id)
-  })
+  it.each(['', 'private-', 'presence-'])(
+    'the whole service tells a %sdocument channel who locks and unlocks',
+    async (form) => {
+      const room = crypto.randomUUID()
+      const channel = await subscribed(pusher(), `${form}document.${room}`)
+      const heard = vi.fn()
+      channel.bind_global((event: string, data: unknown) => heard(event, data))
+      const granted = await lock('POST', room)
+      const { locked_at, expires_at, token } = await granted.json()
+      const [cookie = ''] = granted.headers.getSetCookie().map((set) => set.split(';')[0])
+      await lock('DELETE', room, cookie)
+      await eventually(() => expect(heard).toHaveBeenCalledTimes(2))
+      const person = { session_id: expect.any(String) }
+      const told = { ...person, room_id: room, locked_at, token, holder: person }
+      expect(heard.mock.calls).toEqual([
+        ['document.locked', { ...told, expires_at, expires_in_ms: expect.any(Number) }],
+        ['document.unlocked', { ...told, reason: 'released' }],
+      ])
+      expect(cookie).not.toContain(heard.mock.calls[0]?.[1].session_id)
+    },
+  )
 
-  it('keeps its locks through a restart, and its clients come back to hear of them', async () => {
+  it('the whole service keeps its locks through a restart, and its clients come back to hear of them', async () => {
     const room = crypto.randomUUID()
     const channel = await subscribed(pusher(), `private-document.${room}`)
     const unlocked = vi.fn()

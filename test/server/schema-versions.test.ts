@@ -115,7 +115,7 @@ describe('the version of the leases on Postgres', () => {
   const raise = (oldest: number) =>
     bed.admin.query(`update ${bed.table}_meta set version = ${newer}, oldest = ${oldest}`)
 
-  it('may be newer if the newer one says so, and is not lowered', async () => {
+  it('the version of the leases on Postgres may be newer if the newer one says so, and is not lowered', async () => {
     const warnings = vi.spyOn(process, 'emitWarning').mockReturnValue()
     const running = bed.store()
     await running.read(['r'])
@@ -133,7 +133,7 @@ describe('the version of the leases on Postgres', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('ends all grants if it is too new, also of a node that runs', async () => {
+  it('the version of the leases on Postgres ends all grants if it is too new, also of a node that runs', async () => {
     const running = bed.store()
     await running.acquire(ask())
     await raise(newer)
@@ -146,7 +146,7 @@ describe('the version of the leases on Postgres', () => {
       await expect(store.acquire(ask())).rejects.toMatchObject(refused)
   })
 
-  it('keeps an older node from repairing what a newer version has removed', async () => {
+  it('the version of the leases on Postgres keeps an older node from repairing what a newer version has removed', async () => {
     const running = bed.store()
     await running.acquire(ask())
     await raise(SCHEMA_VERSION)

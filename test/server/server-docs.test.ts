@@ -18,26 +18,34 @@ async function signIn(browser: Browser): Promise<void> {
 }
 
 describe('the pages on the server', () => {
-  it.each(EXAMPLES)('has an example that serves locks and sockets: %#', async ({ code }) => {
-    const [, path = ''] = /path: '(.*)\/app'/.exec(code) ?? []
-    const url = `http://127.0.0.1:${await portOf(runExample(code, 0))}${path}`
-    const browser = browserAt(url)
-    if (code.includes('/sign-in')) await signIn(browser)
-    const socket = await joinRoom(url, '42', browser.cookie)
-    const { status, body } = await browser.call('POST', '/api/documents/42/lock', { name: 'Mika' }, JSON_BODY)
-    expect([status, body.you]).toEqual([200, expect.objectContaining({ name: 'Mika' })])
-    await eventually(() => expect(socket.heard).toEqual(['document.locked']))
-    const form = await browser.call(
-      'POST',
-      '/broadcasting/auth',
-      'socket_id=1.1&channel_name=private-document.42',
-      {
-        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-      },
-    )
-    expect(form.body).toMatchObject({ auth: expect.any(String) })
-    socket.close()
-  })
+  it.each(EXAMPLES)(
+    'the pages on the server has an example that serves locks and sockets: %#',
+    async ({ code }) => {
+      const [, path = ''] = /path: '(.*)\/app'/.exec(code) ?? []
+      const url = `http://127.0.0.1:${await portOf(runExample(code, 0))}${path}`
+      const browser = browserAt(url)
+      if (code.includes('/sign-in')) await signIn(browser)
+      const socket = await joinRoom(url, '42', browser.cookie)
+      const { status, body } = await browser.call(
+        'POST',
+        '/api/documents/42/lock',
+        { name: 'Mika' },
+        JSON_BODY,
+      )
+      expect([status, body.you]).toEqual([200, expect.objectContaining({ name: 'Mika' })])
+      await eventually(() => expect(socket.heard).toEqual(['document.locked']))
+      const form = await browser.call(
+        'POST',
+        '/broadcasting/auth',
+        'socket_id=1.1&channel_name=private-document.42',
+        {
+          headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+        },
+      )
+      expect(form.body).toMatchObject({ auth: expect.any(String) })
+      socket.close()
+    },
+  )
 
   it.each(EXAMPLES.filter(({ code }) => code.includes('attachSockets')))(
     'has an example that leaves the other paths to the host: %#',
@@ -63,7 +71,7 @@ describe('the pages on the server', () => {
     },
   )
 
-  it('has an example with users that nobody can invent, on this machine only', async () => {
+  it('the pages on the server has an example with users that nobody can invent, on this machine only', async () => {
     const [example] = EXAMPLES.filter(({ code }) => code.includes('/sign-in'))
     const port = await portOf(runExample(example?.code ?? '', 0))
     const url = `http://127.0.0.1:${port}`
@@ -78,7 +86,7 @@ describe('the pages on the server', () => {
       await expect(fetch(`http://${address}:${port}/hello`)).rejects.toThrow()
   })
 
-  it('has an example beside another WebSocket server', async () => {
+  it('the pages on the server has an example beside another WebSocket server', async () => {
     const [example] = EXAMPLES.filter(({ code }) => code.includes('/chat'))
     const port = await portOf(runExample(example?.code ?? '', 0))
     const chat = new WebSocket(`ws://127.0.0.1:${port}/chat`)
@@ -88,7 +96,7 @@ describe('the pages on the server', () => {
     chat.close()
   })
 
-  it('has a route handler for Next that serves locks below its path', async () => {
+  it('the pages on the server has a route handler for Next that serves locks below its path', async () => {
     const code = codeOf('docs/embedding.md', 'app/locks/[...path]/route.ts')
     const { POST, DELETE } =
       await importExample<Record<string, (request: Request) => Promise<Response>>>(code)

@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }))
 
 describe('a server on SQLite', () => {
-  it('loses no lock, content or audit entry in a restart', async () => {
+  it('a server on SQLite loses no lock, content or audit entry in a restart', async () => {
     const user = { cookie: '' as string | undefined, token: 0 }
     {
       await using first = await start()
@@ -70,7 +70,7 @@ describe('a server on SQLite', () => {
     },
   )
 
-  it('stores missing secrets in a file that only its owner may read', async () => {
+  it('a server on SQLite stores missing secrets in a file that only its owner may read', async () => {
     const secretsFile = join(directory, 'secrets.json')
     const settings = { secretsFile, cookieSecrets: [], channelSecret: '' }
     const lines: string[] = []
@@ -94,7 +94,7 @@ describe('a server on SQLite', () => {
     )
   })
 
-  it('has figures for Prometheus', async () => {
+  it('a server on SQLite has figures for Prometheus', async () => {
     await using server = await start()
     const socket = await joinRoom(server.url, 'room-1')
     await browserAt(server.url).call('POST', LOCK)
@@ -147,7 +147,7 @@ describe('a server on SQLite', () => {
     ])
   })
 
-  it('serves pages beside the API', async () => {
+  it('a server on SQLite serves pages beside the API', async () => {
     const assets = join(directory, 'web')
     mkdirSync(join(assets, 'assets'), { recursive: true })
     writeFileSync(join(assets, 'index.html'), '<h1>editor</h1>')
@@ -167,7 +167,7 @@ describe('a server on SQLite', () => {
     expect((await browserAt(server.url).call('GET', '/..%2f..%2fetc%2fpasswd')).status).toBe(404)
   })
 
-  it('serves pages compressed as the browser accepts it, and only once while they do not change', async () => {
+  it('a server on SQLite serves pages compressed as the browser accepts it, and only once while they do not change', async () => {
     const assets = join(directory, 'compressed')
     mkdirSync(join(assets, 'assets'), { recursive: true })
     const text = 'export {}'
@@ -209,7 +209,7 @@ describe('a server on SQLite', () => {
 })
 
 describe('a start', () => {
-  it('on a port that is in use fails with the port and what to do', async () => {
+  it('a start on a port that is in use fails with the port and what to do', async () => {
     await using first = await start()
     const second = createServer({ store: memoryStore(), log: () => {}, settings: { port: first.port } })
     await expect(second).rejects.toMatchObject({
@@ -219,7 +219,7 @@ describe('a start', () => {
     })
   })
 
-  it('on an address of another machine fails with the address', async () => {
+  it('a start on an address of another machine fails with the address', async () => {
     const settings = { port: 0, host: '192.0.2.1' }
     await expect(createServer({ store: memoryStore(), log: () => {}, settings })).rejects.toMatchObject({
       code: 'invalid-argument',
@@ -227,7 +227,7 @@ describe('a start', () => {
     })
   })
 
-  it('with a secrets file that cannot be created fails with its path', async () => {
+  it('a start with a secrets file that cannot be created fails with its path', async () => {
     const settings = { port: 0, secretsFile: join(directory, 'missing', 'secrets.json') }
     await expect(createServer({ store: memoryStore(), log: () => {}, settings })).rejects.toMatchObject({
       code: 'invalid-argument',
@@ -235,7 +235,7 @@ describe('a start', () => {
     })
   })
 
-  it.each(['nowhere', 'a file'])('with assets %s is refused', async (place) => {
+  it.each(['nowhere', 'a file'])('a start with assets %s is refused', async (place) => {
     const assets = join(directory, place)
     if (place === 'a file') writeFileSync(assets, '')
     await expect(createServer({ store: memoryStore(), assets, settings: { port: 0 } })).rejects.toMatchObject(
@@ -248,7 +248,7 @@ describe('a start', () => {
 })
 
 describe('close', () => {
-  it('ends waiting requests, tells sockets, and accepts no new requests', async () => {
+  it('close ends waiting requests, tells sockets, and accepts no new requests', async () => {
     await using server = await start()
     await browserAt(server.url, 'a').call('POST', LOCK)
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/app/holdfast?protocol=7`)
@@ -266,7 +266,7 @@ describe('close', () => {
     await server.close()
   })
 
-  it('does not wait for ever for a client that does not finish', async () => {
+  it('close does not wait for ever for a client that does not finish', async () => {
     await using server = await start({ settings: { stopWithin: 200 } })
     const socket = connect(server.port, '127.0.0.1')
     const gone = new Promise((resolve) => socket.once('close', resolve))
@@ -279,7 +279,7 @@ describe('close', () => {
     await gone
   })
 
-  it('of a connection ends its waiting request, and leaves its place', async () => {
+  it('close of a connection ends its waiting request, and leaves its place', async () => {
     const statuses: unknown[] = []
     await using server = await start({ log: (_, __, fields) => statuses.push(Object(fields).status) })
     const holder = browserAt(server.url, 'a')
@@ -334,7 +334,7 @@ describe('the name in the Host header', () => {
     expect(String(error)).toContain('421')
   })
 
-  it('may be any on another address, until hosts is set', async () => {
+  it('the name in the Host header may be any on another address, until hosts is set', async () => {
     await using open = await start({ settings: { host: '0.0.0.0' } })
     expect(await requestAs(open, 'any.test', '/healthz')).toBe(200)
     await using closed = await start({ settings: { host: '0.0.0.0', hosts: 'app.example.com' } })
@@ -388,7 +388,7 @@ describe('a request that is not valid HTTP', () => {
       431,
       'headers_too_large',
     ],
-  ])('is refused in JSON: %s', async (_, text, status, error) => {
+  ])('a request that is not valid HTTP is refused in JSON: %s', async (_, text, status, error) => {
     await using server = await start({ assets: directory })
     const answer = await sendRaw(server, text)
     const [head = '', body = ''] = answer.split('\r\n\r\n')
@@ -397,12 +397,12 @@ describe('a request that is not valid HTTP', () => {
     expect(JSON.parse(body)).toMatchObject({ error, message: expect.any(String) })
   })
 
-  it('is answered if it is HTTP/1.0, which needs no Host', async () => {
+  it('a request that is not valid HTTP is answered if it is HTTP/1.0, which needs no Host', async () => {
     await using server = await start()
     expect(await sendRaw(server, 'GET /readyz HTTP/1.0\r\n\r\n')).toContain('{"status":"ready"}')
   })
 
-  it('that arrives too slowly is ended', async () => {
+  it('a request that is not valid HTTP that arrives too slowly is ended', async () => {
     await using server = await start({ settings: { receiveWithin: '1s' } })
     const answer = await sendRaw(
       server,
@@ -439,7 +439,7 @@ describe('the sockets of one client are limited', () => {
 })
 
 describe('embedded', () => {
-  it('in a plain node:http server', async () => {
+  it('embedded in a plain node:http server', async () => {
     const origin = 'https://app.example.com'
     const settings = { ...SECRETS, origins: [origin] }
     const locks = await createLockServer({ store: memoryStore(), settings, log: () => {} })
@@ -464,7 +464,7 @@ describe('embedded', () => {
     await close(server)
   })
 
-  it('in another Hono app, at the root or under a path, with users of its own', async () => {
+  it('embedded in another Hono app, at the root or under a path, with users of its own', async () => {
     const locks = await createLockServer({
       store: memoryStore(),
       settings: SECRETS,

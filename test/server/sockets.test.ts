@@ -63,12 +63,12 @@ describe('an upgrade', () => {
       `GET /app/key?protocol=7 HTTP/1.1\r\n${HANDSHAKE.replace('Host: x', 'Host: user:pw@x')}`,
     ],
     ['another protocol', `GET /app/key HTTP/1.1\r\n${UPGRADE.replace('websocket', 'h2c')}\r\n`],
-  ])('to %s is a plain request', async (_, request) => {
+  ])('an upgrade to %s is a plain request', async (_, request) => {
     server.http.prependListener('request', (_, response) => response.setHeader('X-From', 'the application'))
     expect(await ask(request)).toContain('X-From: the application')
   })
 
-  it('to another protocol keeps its body, whole or in parts, and the next request of its connection', async () => {
+  it('an upgrade to another protocol keeps its body, whole or in parts, and the next request of its connection', async () => {
     const form = 'socket_id=1.2&channel_name=private-a'
     const head = `POST /auth/mika HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: ${form.length}\r\n\r\n`
     const last = 'GET /auth/mika HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
@@ -80,7 +80,7 @@ describe('an upgrade', () => {
     }
   })
 
-  it('that is no handshake of a WebSocket is refused in JSON', async () => {
+  it('an upgrade that is no handshake of a WebSocket is refused in JSON', async () => {
     const answer = await ask(`GET /app/key HTTP/1.1\r\n${UPGRADE}\r\n`)
     expect(answer).toMatch(/^HTTP\/1.1 400 Bad Request\r\nContent-Type: application\/json\r\n/)
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual({
@@ -89,7 +89,7 @@ describe('an upgrade', () => {
     })
   })
 
-  it('to another path is left to another listener if there is one', async () => {
+  it('an upgrade to another path is left to another listener if there is one', async () => {
     server.http.on('upgrade', ({ url }, stream) => {
       if (url === '/other') stream.end("HTTP/1.1 418 I'm a teapot\r\n\r\n")
     })
@@ -116,7 +116,7 @@ describe('an upgrade', () => {
     },
   )
 
-  it('from a foreign origin gets a message with the origin and what to do, however long it is', async () => {
+  it('an upgrade from a foreign origin gets a message with the origin and what to do, however long it is', async () => {
     const origin = `https://${'x'.repeat(63)}.${'y'.repeat(63)}.example.com`
     const { frames, closed } = await dial({ origin })
     const message = `pages of ${origin} may not connect; add it to the server's origins`
@@ -135,7 +135,7 @@ describe('a socket', () => {
       1007,
       (socket: WebSocket) => socket.send(Buffer.from([0xff]), { binary: false }),
     ],
-  ])('that sends %s is ended with %i', async (_, code, send) => {
+  ])('a socket that sends %s is ended with %i', async (_, code, send) => {
     const warned = vi.fn()
     process.on('warning', warned)
     const { socket, closed } = await dial()
@@ -146,19 +146,22 @@ describe('a socket', () => {
     await eventually(() => expect(server.hub.sockets).toBe(0))
   })
 
-  it.each([1, 125, 126, 65_535, 65_536, 200_000])('gets data of %i characters whole', async (length) => {
-    const { socket, frames } = await dial()
-    subscribe(socket, 'document.1')
-    await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.1']))
-    for (const text of ['é'.repeat(length), 'x'.repeat(length)])
-      server.hub.broadcast('document.1', 'document.saved', { text })
-    await eventually(() => expect(frames).toHaveLength(4))
-    const texts = frames.slice(2).map(({ data }) => JSON.parse(data).text)
-    expect(texts.map((text) => text.length)).toEqual([length, length])
-    expect(texts.map((text) => new Set(text))).toEqual([new Set('é'), new Set('x')])
-  })
+  it.each([1, 125, 126, 65_535, 65_536, 200_000])(
+    'a socket gets data of %i characters whole',
+    async (length) => {
+      const { socket, frames } = await dial()
+      subscribe(socket, 'document.1')
+      await eventually(() => expect([...server.hub.subscribed()]).toEqual(['document.1']))
+      for (const text of ['é'.repeat(length), 'x'.repeat(length)])
+        server.hub.broadcast('document.1', 'document.saved', { text })
+      await eventually(() => expect(frames).toHaveLength(4))
+      const texts = frames.slice(2).map(({ data }) => JSON.parse(data).text)
+      expect(texts.map((text) => text.length)).toEqual([length, length])
+      expect(texts.map((text) => new Set(text))).toEqual([new Set('é'), new Set('x')])
+    },
+  )
 
-  it('that does not read is disconnected, and the others still receive', async () => {
+  it('a socket that does not read is disconnected, and the others still receive', async () => {
     await reopen({ maxBuffered: 100_000 })
     const [slow, quick] = [await dial(), await dial()]
     for (const { socket } of [slow, quick]) subscribe(socket, 'document.1')
@@ -176,7 +179,7 @@ describe('a socket', () => {
     slow.socket.terminate()
   })
 
-  it('that sends pings and reads no pongs is disconnected', async () => {
+  it('a socket that sends pings and reads no pongs is disconnected', async () => {
     await reopen({ maxBuffered: 100_000 })
     const stream = connect(server.port, '127.0.0.1')
     stream.on('error', () => {})
@@ -193,7 +196,7 @@ describe('a socket', () => {
     stream.destroy()
   })
 
-  it('is answered with a pong that repeats its ping', async () => {
+  it('a socket is answered with a pong that repeats its ping', async () => {
     const { socket } = await dial()
     const pong = once(socket, 'pong')
     socket.ping('are you there?')
@@ -201,7 +204,7 @@ describe('a socket', () => {
     socket.terminate()
   })
 
-  it('is refused above the limit of one client', async () => {
+  it('a socket is refused above the limit of one client', async () => {
     await reopen({ limits: { socketsPerClient: 100 } })
     const codes: number[] = []
     const held: WebSocket[] = []
@@ -219,7 +222,7 @@ describe('a socket', () => {
     for (const socket of held) socket.terminate()
   })
 
-  it('that does not answer the close is disconnected', async () => {
+  it('a socket that does not answer the close is disconnected', async () => {
     const { socket } = await dial()
     socket.pause()
     const started = performance.now()

@@ -54,7 +54,7 @@ describe('a server with a certificate', () => {
     response.destroy()
   })
 
-  it('uses a renewed certificate, and keeps the old one while the new one is not complete', async () => {
+  it('a server with a certificate uses a renewed certificate, and keeps the old one while the new one is not complete', async () => {
     const clock = new FakeClock()
     const [files, renewed] = [createCertificate('old'), createCertificate('new')]
     const server = { setSecureContext: vi.fn() } as unknown as Server
@@ -72,7 +72,7 @@ describe('a server with a certificate', () => {
     unfollow()
   })
 
-  it('does not start with files that cannot be used', async () => {
+  it('a server with a certificate does not start with files that cannot be used', async () => {
     const { tlsCert, tlsKey } = createCertificate('other')
     writeFileSync(file('broken'), 'nonsense')
     const refused = { code: 'invalid-argument', message: expect.stringMatching(/^tlsCert and tlsKey: /) }

@@ -29,12 +29,12 @@ async function program(name: string, script: string): Promise<void> {
 }
 
 describe('obtaining tools', () => {
-  it('uses what is on the PATH', async () => {
+  it('obtaining tools uses what is on the PATH', async () => {
     await program('there', '')
     expect(await obtain([tool('there')])).toEqual([join(directory, 'there')])
   })
 
-  it('installs Debian packages as root, and says so', async () => {
+  it('obtaining tools installs Debian packages as root, and says so', async () => {
     vi.spyOn(process, 'getuid').mockReturnValue(0)
     // Stands in for a package manager that knows one of the two packages.
     await program(
@@ -53,7 +53,7 @@ describe('obtaining tools', () => {
     expect(console.log).toHaveBeenCalledWith('installing Debian packages: other-package known-package')
   })
 
-  it('waits while another process updates the lists of packages', async () => {
+  it('obtaining tools waits while another process updates the lists of packages', async () => {
     vi.spyOn(process, 'getuid').mockReturnValue(0)
     await program(
       'apt-get',

@@ -12,7 +12,7 @@ const SEEDS = 400
 const SEEDS_TO_CATCH = 5000
 
 describe('the simulation', () => {
-  it('passes the store without a planted fault', async () => {
+  it('the simulation passes the store without a planted fault', async () => {
     expect(await firstViolation((seed) => simulate(seed), SEEDS)).toBeUndefined()
   })
 

@@ -113,7 +113,7 @@ describe('a wait on a port where nobody listens', () => {
 })
 
 describe('a client that has never connected', () => {
-  it.concurrent('of a cluster names its node', async () => {
+  it.concurrent('a client that has never connected of a cluster names its node', async () => {
     const port = await closedPort()
     const client = new Cluster([{ host, port }])
     const store = redisStore(client)
@@ -127,7 +127,7 @@ describe('a client that has never connected', () => {
     client.disconnect()
   })
 
-  it.concurrent('is a Client of pg whose connect() was not called', async () => {
+  it.concurrent('a client that has never connected is a Client of pg whose connect() was not called', async () => {
     const leases = createLeases(postgresStore(new pg.Client({ host, port: await closedPort() })))
     expect(await failureOf(leases.tryAcquire('r'))).toMatchObject({
       code: 'store-failed',
@@ -135,7 +135,7 @@ describe('a client that has never connected', () => {
     })
   })
 
-  it.concurrent('is named by a run as well', async () => {
+  it.concurrent('a client that has never connected is named by a run as well', async () => {
     const port = await closedPort()
     const jobs = createOnce(firestoreJobs(firestoreAt(`${host}:${port}`)), { callTimeout: 2000 })
     await eventually(async () => {

@@ -14,7 +14,7 @@ vi.mock('node:fs', async (original) => ({
 const ask = (resource: string) => ({ resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 30_000 })
 
 describe('a file store that gets no watch from the system', () => {
-  it('finds changes by reading the directory regularly', async () => {
+  it('a file store that gets no watch from the system finds changes by reading the directory regularly', async () => {
     await using fresh = await freshStore()
     const { store, peer } = fresh
     const seen: string[] = []
@@ -43,7 +43,7 @@ describe('a file store that gets no watch from the system', () => {
     await expect.poll(() => seen.at(-1)).toBe('released')
   })
 
-  it('tells a holder of its loss', async () => {
+  it('a file store that gets no watch from the system tells a holder of its loss', async () => {
     await using fresh = await freshStore()
     const { promise: isLost, resolve: lost } = Promise.withResolvers<void>()
     const answer = await fresh.store.acquire({ ...ask('r'), lost })
@@ -51,7 +51,7 @@ describe('a file store that gets no watch from the system', () => {
     await isLost
   })
 
-  it('wakes a waiter', async () => {
+  it('a file store that gets no watch from the system wakes a waiter', async () => {
     await using fresh = await freshStore()
     const held = ask('r')
     await fresh.peer.acquire(held)

@@ -68,7 +68,7 @@ describe('a damaged generation', () => {
     },
   )
 
-  it('of a newer version is never replaced, and stops neither a list nor a sweep', async () => {
+  it('a damaged generation of a newer version is never replaced, and stops neither a list nor a sweep', async () => {
     await using fresh = await freshStore()
     const { store, peer, clock, directory } = fresh
     clock.stop()
@@ -86,7 +86,7 @@ describe('a damaged generation', () => {
     expect((await generationsOf(directory, 'newer')).at(-1)).toBe(file)
   })
 
-  it('is returned once as expired, like any lease', async () => {
+  it('a damaged generation is returned once as expired, like any lease', async () => {
     await using fresh = await freshStore()
     const { store, peer, clock, directory } = fresh
     clock.stop()
@@ -98,7 +98,7 @@ describe('a damaged generation', () => {
     expect(swept.flat()).toMatchObject([{ owner: 'an unreadable lease file', state: 'expired' }])
   })
 
-  it('counts as held for as long as the lease that was there before', async () => {
+  it('a damaged generation counts as held for as long as the lease that was there before', async () => {
     await using fresh = await freshStore()
     const { store, clock, directory } = fresh
     clock.stop()
@@ -111,7 +111,7 @@ describe('a damaged generation', () => {
     await expect(grab(store, 'long')).rejects.toThrow('unreadable')
   })
 
-  it('may be ended by force', async () => {
+  it('a damaged generation may be ended by force', async () => {
     await using fresh = await freshStore()
     const { store, directory } = fresh
     await grab(store, 'forced')
@@ -122,7 +122,7 @@ describe('a damaged generation', () => {
     await grab(store, 'forced')
   })
 
-  it('costs its holder the lease', async () => {
+  it('a damaged generation costs its holder the lease', async () => {
     await using fresh = await freshStore()
     const { store, peer, clock, directory } = fresh
     clock.stop()
@@ -135,7 +135,7 @@ describe('a damaged generation', () => {
 })
 
 describe('a directory with foreign files', () => {
-  it('is used, and the foreign files stay', async () => {
+  it('a directory with foreign files is used, and the foreign files stay', async () => {
     await using fresh = await freshStore()
     const { store, directory } = fresh
     const { id } = await grab(store, 'r')
@@ -157,7 +157,7 @@ describe('a directory with foreign files', () => {
     for (const path of strangers) expect(await nodeFiles.read(path)).toBe('x')
   })
 
-  it('gives a clear error if one of them has the name of a resource', async () => {
+  it('a directory with foreign files gives a clear error if one of them has the name of a resource', async () => {
     await using fresh = await freshStore()
     await grab(fresh.store, 'other')
     await writeFile(join(fresh.directory, 'leases', 'n-r'), '')
@@ -179,7 +179,7 @@ describe('what a dead process has left', () => {
     for (const name of ['n-r.dead-1', 'n-new.dead-2']) await utimes(join(changes, name), past, past)
   }
 
-  it('is removed by a sweep when it is old; newer files stay', async () => {
+  it('what a dead process has left is removed by a sweep when it is old; newer files stay', async () => {
     await using fresh = await freshStore()
     await grab(fresh.store, 'r')
     await leaveLitter(fresh.directory)
@@ -187,7 +187,7 @@ describe('what a dead process has left', () => {
     expect(await readdir(join(fresh.directory, 'changes'))).toEqual(['n-r.alive-1'])
   })
 
-  it('is removed by some of the later acquisitions', async () => {
+  it('what a dead process has left is removed by some of the later acquisitions', async () => {
     await using fresh = await freshStore()
     const { store, directory, clock } = fresh
     clock.random = () => 0.5

@@ -43,7 +43,7 @@ describe('a file store on a bad disk', () => {
     }
   })
 
-  it('opens few files at once, however many calls come together', () => {
+  it('a file store on a bad disk opens few files at once, however many calls come together', () => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
     const script = join(import.meta.dirname, 'file', 'many-at-once.ts')
     const run = 'ulimit -n 100 && exec "$0" "$1" "$2"'

@@ -90,7 +90,7 @@ function expectOneHolderAtATime(leastHolds: number): void {
 }
 
 describe('processes that contend for a lease in a directory', () => {
-  it('have one holder at a time while holders are killed', async () => {
+  it('processes that contend for a lease in a directory have one holder at a time while holders are killed', async () => {
     for (let n = 0; n < KILLS; n++) {
       const { worker } = await keeper()
       workers.delete(worker)
@@ -101,7 +101,7 @@ describe('processes that contend for a lease in a directory', () => {
     expectOneHolderAtATime(KILLS)
   })
 
-  it('notice their loss after they were stopped, when another process holds the lease', async () => {
+  it('processes that contend for a lease in a directory notice their loss after they were stopped, when another process holds the lease', async () => {
     for (let n = 0; n < STOPS; n++) {
       const { worker, token } = await keeper()
       worker.kill('SIGSTOP')
@@ -114,7 +114,7 @@ describe('processes that contend for a lease in a directory', () => {
     expectOneHolderAtATime(STOPS)
   })
 
-  it('have one holder at a time while all of them are stopped for moments', async () => {
+  it('processes that contend for a lease in a directory have one holder at a time while all of them are stopped for moments', async () => {
     await eventually(() => expect(new Set(notes().map((note) => note.worker)).size).toBe(WORKERS))
     for (let n = 0; n < STUMBLES; n++) {
       const worker = anyWorker()

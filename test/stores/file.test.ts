@@ -46,7 +46,7 @@ async function takeAndRelease(store: LeaseStore, resource: string): Promise<numb
 }
 
 describe('a file store', () => {
-  it('refuses a TTL below a second, and says why', async () => {
+  it('a file store refuses a TTL below a second, and says why', async () => {
     await using fresh = await freshStore()
     const short = ask('short', 999)
     for (const call of [fresh.store.acquire(short), fresh.store.renew(short)]) {
@@ -59,11 +59,11 @@ describe('a file store', () => {
     }
   })
 
-  it('refuses an empty path', () => {
+  it('a file store refuses an empty path', () => {
     expect(() => fileStore('')).toThrow('directory: expected a path, got ""')
   })
 
-  it('creates its directory for the first lease; until then it reads no leases', async () => {
+  it('a file store creates its directory for the first lease; until then it reads no leases', async () => {
     await using fresh = await freshStore()
     expect(await fresh.store.read(['x'])).toEqual([[]])
     expect(await fresh.store.list({ limit: 10 })).toEqual({ leases: [] })
@@ -73,7 +73,7 @@ describe('a file store', () => {
     expect((await readdir(fresh.directory)).sort()).toEqual(['changes', 'leases'])
   })
 
-  it('works again after its directory was deleted, without the leases that were in it', async () => {
+  it('a file store works again after its directory was deleted, without the leases that were in it', async () => {
     await using fresh = await freshStore()
     const held = ask('held')
     await fresh.store.acquire(held)
@@ -82,14 +82,14 @@ describe('a file store', () => {
     expect(await fresh.store.acquire(ask('held'))).toMatchObject({ granted: true })
   })
 
-  it('keeps only a few files for each resource', async () => {
+  it('a file store keeps only a few files for each resource', async () => {
     await using fresh = await freshStore()
     for (let n = 0; n < 20; n++) await takeAndRelease(fresh.store, 'often')
     expect(await generationsOf(fresh.directory, 'often')).toHaveLength(4)
     expect(await readdir(join(fresh.directory, 'changes'))).toEqual([])
   })
 
-  it('tells holders whose leases it ended itself, by force or by a sweep', async () => {
+  it('a file store tells holders whose leases it ended itself, by force or by a sweep', async () => {
     await using fresh = await freshStore()
     const { store, clock } = fresh
     const lost: string[] = []
@@ -104,7 +104,7 @@ describe('a file store', () => {
     expect(lost).toEqual(['forced', 'swept'])
   })
 
-  it('forgets a resource that was free for an hour, and starts it again with a higher token', async () => {
+  it('a file store forgets a resource that was free for an hour, and starts it again with a higher token', async () => {
     await using fresh = await freshStore()
     const { store, directory, clock } = fresh
     const token = await takeAndRelease(store, 'old')
@@ -120,7 +120,7 @@ describe('a file store', () => {
     expect(await takeAndRelease(store, 'old')).toBeGreaterThan(token)
   })
 
-  it('rejects a call when its caller aborts', async () => {
+  it('a file store rejects a call when its caller aborts', async () => {
     await using fresh = await freshStore()
     const aborted = { code: 'aborted', cause: new Error('no longer') }
     const stop = new AbortController()
@@ -130,7 +130,7 @@ describe('a file store', () => {
     await expect(fresh.store.read(['slow'], { signal: stop.signal })).rejects.toMatchObject(aborted)
   })
 
-  it('lists names that are too long for a file name among the others', async () => {
+  it('a file store lists names that are too long for a file name among the others', async () => {
     await using fresh = await freshStore()
     const names = ['a', 'm'.repeat(300), 'n'.repeat(512), 'z']
     for (const name of names.toReversed()) await fresh.store.acquire(ask(name))

@@ -57,13 +57,13 @@ describe('a lease in a document of Firestore', () => {
   const openRegisters = () =>
     new DocumentRegisters(pair.peerClient, pair.peerClient.collection(pair.collection))
 
-  it('has the time of its write in microseconds for a token', async () => {
+  it('a lease in a document of Firestore has the time of its write in microseconds for a token', async () => {
     const { token } = await grab(store, 'a')
     const { updateTime } = await documentOf('r').get()
     expect(token).toBe((updateTime?.seconds ?? 0) * 1_000_000 + (updateTime?.nanoseconds ?? 0) / 1000)
   })
 
-  it('keeps metadata that Firestore cannot keep in a field', async () => {
+  it('a lease in a document of Firestore keeps metadata that Firestore cannot keep in a field', async () => {
     const metadata = {
       matrix: [
         [1, 2],
@@ -77,7 +77,7 @@ describe('a lease in a document of Firestore', () => {
     expect(await peer.read(['r'])).toMatchObject([[{ metadata }]])
   })
 
-  it('is granted, renewed and released once, even if the client sends each write twice', async () => {
+  it('a lease in a document of Firestore is granted, renewed and released once, even if the client sends each write twice', async () => {
     const twice = firestoreStore(sendingTwice(pair.peerClient), { collection: pair.collection })
     const { token } = await grab(twice, 'a')
     expect(await twice.renew({ resource: 'r', id: 'a', ttl: 60_000 })).toMatchObject({
@@ -88,7 +88,7 @@ describe('a lease in a document of Firestore', () => {
     expect(ended).toMatchObject({ token, state: 'released' })
   })
 
-  it('is lost if somebody deletes its document, and the next token is higher', async () => {
+  it('a lease in a document of Firestore is lost if somebody deletes its document, and the next token is higher', async () => {
     const lost = vi.fn()
     const { token } = await grab(store, 'a', { lost })
     const watch = await store.watch(() => {})
@@ -99,7 +99,7 @@ describe('a lease in a document of Firestore', () => {
     await watch[Symbol.asyncDispose]()
   })
 
-  it('is not granted over the document of another program', async () => {
+  it('a lease in a document of Firestore is not granted over the document of another program', async () => {
     await documentOf('r').create({ live: 'r', due: new Date(1), hello: 'world' })
     await pair.peerClient
       .collection(pair.collection)
@@ -111,7 +111,7 @@ describe('a lease in a document of Firestore', () => {
     expect((await documentOf('r').get()).get('hello')).toBe('world')
   })
 
-  it('is listed, even if documents of other programs come before it', async () => {
+  it('a lease in a document of Firestore is listed, even if documents of other programs come before it', async () => {
     await documentOf('a').create({ live: 'a' })
     await grab(store, 'b', { resource: 'b' })
     const first = await store.list({ limit: 1 })
@@ -119,13 +119,13 @@ describe('a lease in a document of Firestore', () => {
     expect((await store.list({ limit: 1, after: 'a' })).leases).toMatchObject([{ resource: 'b' }])
   })
 
-  it('is swept, even if documents of other programs were due before it', async () => {
+  it('a lease in a document of Firestore is swept, even if documents of other programs were due before it', async () => {
     for (const name of ['x', 'y', 'z']) await documentOf(name).create({ due: new Date(1) })
     await grab(store, 'a', { ttl: 10 })
     await eventually(async () => expect(await store.sweep({ limit: 2 })).toMatchObject([{ id: 'a' }]))
   })
 
-  it('is removed without a trace, unless it was written again', async () => {
+  it('a lease in a document of Firestore is removed without a trace, unless it was written again', async () => {
     const registers = openRegisters()
     const index = () => ({ isListed: false, dueAt: 0 })
     const first = await registers.write('r', 'one', null, index)
@@ -137,7 +137,7 @@ describe('a lease in a document of Firestore', () => {
     expect((await documentOf('r').get()).exists).toBe(false)
   })
 
-  it('sends no further request for a write that outlasts close', async () => {
+  it('a lease in a document of Firestore sends no further request for a write that outlasts close', async () => {
     const registers = openRegisters()
     const index = () => ({ isListed: false, dueAt: 0 })
     await registers.write('r', 'one', null, index)
@@ -147,7 +147,7 @@ describe('a lease in a document of Firestore', () => {
     await expect(conflicting).rejects.toMatchObject({ code: 'closed' })
   })
 
-  it('is not reported to those who watch later', async () => {
+  it('a lease in a document of Firestore is not reported to those who watch later', async () => {
     const told: string[] = []
     await grab(peer, 'a')
     const watch = await store.watch((event) => told.push(event.type === 'gap' ? 'gap' : event.lease.resource))
@@ -157,7 +157,7 @@ describe('a lease in a document of Firestore', () => {
     await watch[Symbol.asyncDispose]()
   })
 
-  it('reports its end, even if the connection was cut meanwhile', async () => {
+  it('a lease in a document of Firestore reports its end, even if the connection was cut meanwhile', async () => {
     const lost = vi.fn()
     const { token } = await grab(store, 'a', { lost })
     const watch = await store.watch(() => {})
@@ -202,7 +202,7 @@ describe('firestoreStore', () => {
     await client.terminate()
   })
 
-  it('ends a call when its signal aborts, even if the client continues to try', async () => {
+  it('firestoreStore ends a call when its signal aborts, even if the client continues to try', async () => {
     const nowhere = open('127.0.0.1:1')
     const signal = AbortSignal.timeout(200)
     const call = firestoreStore(nowhere).acquire(

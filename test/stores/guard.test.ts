@@ -129,7 +129,7 @@ describe('a guard in etcd', () => {
   const client = new Etcd3({ hosts: etcdUrl.replace('etcd:', 'http:') })
   afterAll(() => client.close())
 
-  it('writes nothing if the fence key has a foreign value, or if the value is too large', async () => {
+  it('a guard in etcd writes nothing if the fence key has a foreign value, or if the value is too large', async () => {
     const key = freshPrefix()
     const guard = etcdGuard(client, key)
     await expect(guard.set(fence(TOKEN), 'x'.repeat(2_000_000))).rejects.toMatchObject({
@@ -155,7 +155,7 @@ describe('a guard in Redis', () => {
   })
   afterAll(() => client.disconnect())
 
-  it('keeps a value for the given time, and its fence forever', async () => {
+  it('a guard in Redis keeps a value for the given time, and its fence forever', async () => {
     const key = freshPrefix()
     const guard = redisGuard(client, key)
     await guard.set(fence(TOKEN), 'kept', { px: '1m' })
@@ -166,7 +166,7 @@ describe('a guard in Redis', () => {
     expect(await client.hgetall(guard.fenceKey)).toEqual({ token: String(TOKEN), id: `lease ${TOKEN}` })
   })
 
-  it('works within a script of the user', async () => {
+  it('a guard in Redis works within a script of the user', async () => {
     const key = freshPrefix()
     const { fenceKey } = redisGuard(client, key)
     const script = `${REDIS_FENCE}
@@ -180,7 +180,7 @@ describe('a guard in Redis', () => {
     expect(await client.lrange(key, 0, -1)).toEqual(['a', 'b'])
   })
 
-  it('writes nothing if the fence key has a foreign value', async () => {
+  it('a guard in Redis writes nothing if the fence key has a foreign value', async () => {
     const key = freshPrefix()
     const guard = redisGuard(client, key)
     await client.set(guard.fenceKey, 'foreign')
@@ -211,7 +211,7 @@ describe('a guard in Postgres', () => {
     await pool.end()
   })
 
-  it('makes other checks wait for the end of the transaction, and takes a rollback back', async () => {
+  it('a guard in Postgres makes other checks wait for the end of the transaction, and takes a rollback back', async () => {
     const [one, other] = [await pool.connect(), await pool.connect()]
     await one.query('BEGIN')
     await postgresGuard(one, { table }).check(fence(TOKEN + 1))
@@ -229,12 +229,12 @@ describe('a guard in Postgres', () => {
     )
   })
 
-  it('passes the errors of the client on unchanged', async () => {
+  it('a guard in Postgres passes the errors of the client on unchanged', async () => {
     const guard = postgresGuard(pool, { table: 'no_such_table' })
     await expect(guard.write(fence(1), () => {})).rejects.toMatchObject({ code: '42P01' })
   })
 
-  it('refuses a pool and a connection without a transaction, which would protect no write', async () => {
+  it('a guard in Postgres refuses a pool and a connection without a transaction, which would protect no write', async () => {
     const client = await pool.connect()
     const sql = postgres(postgresUrl, { onnotice: () => {} })
     const reserved = await sql.reserve()
@@ -350,7 +350,7 @@ describe('a guard in Postgres', () => {
     })
   })
 
-  it('opens a transaction only on a pool', async () => {
+  it('a guard in Postgres opens a transaction only on a pool', async () => {
     const client = await pool.connect()
     await expect(postgresGuard(client, { table }).write(fence(TOKEN), () => {})).rejects.toThrow(
       'client: expected a Pool of pg or the sql of postgres, to open a transaction, got a Client',
@@ -384,7 +384,7 @@ describe('a guard in MySQL', () => {
     await pool.end()
   })
 
-  it('makes other checks wait for the end of the transaction, and takes a rollback back', async () => {
+  it('a guard in MySQL makes other checks wait for the end of the transaction, and takes a rollback back', async () => {
     const [one, other] = [await pool.getConnection(), await pool.getConnection()]
     await one.beginTransaction()
     await guardOf(one).check(fence(TOKEN + 1))
@@ -420,7 +420,7 @@ describe('a guard in MySQL', () => {
     },
   )
 
-  it('keeps names apart that a collation or a short column would take for one', async () => {
+  it('a guard in MySQL keeps names apart that a collation or a short column would take for one', async () => {
     const names = ['A', 'a', 'a ', 'ä', "'", 'x'.repeat(3071), 'x'.repeat(3072)]
     for (const [n, resource] of names.entries()) await announce({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
     for (const [n, resource] of names.entries()) await announce({ resource, token: TOKEN - n, id: 'Ä\0🎈' })
@@ -430,7 +430,7 @@ describe('a guard in MySQL', () => {
     })
   })
 
-  it('works whatever the options of the client are, and with callbacks', async () => {
+  it('a guard in MySQL works whatever the options of the client are, and with callbacks', async () => {
     const options = { rowsAsArray: true, supportBigNumbers: true, bigNumberStrings: true }
     const connection = await createConnection({ uri: mysqlUrl, ...options })
     const { connection: withCallbacks } = connection as unknown as { readonly connection: MysqlClient }
@@ -444,7 +444,7 @@ describe('a guard in MySQL', () => {
     await connection.end()
   })
 
-  it('refuses a pool and a connection without a transaction, which would protect no write', async () => {
+  it('a guard in MySQL refuses a pool and a connection without a transaction, which would protect no write', async () => {
     const connection = await pool.getConnection()
     const { pool: withCallbacks } = pool as unknown as { readonly pool: MysqlClient }
     for (const outside of [pool, withCallbacks, connection])
@@ -464,7 +464,7 @@ describe('a guard in MySQL', () => {
     connection.destroy()
   })
 
-  it('commits what the work of write() wrote, rolls back if it rejects, and reports a lost answer as unknown', async () => {
+  it('a guard in MySQL commits what the work of write() wrote, rolls back if it rejects, and reports a lost answer as unknown', async () => {
     await using proxy = await losingProxy(mysqlUrl)
     await pool.query(`CREATE TABLE ${table}_n (n int)`)
     const stored = async () =>
@@ -504,7 +504,7 @@ describe('a guard in MySQL', () => {
     await pool.query(`DROP TABLE ${table}_n`)
   })
 
-  it('passes the errors of the client on unchanged', async () => {
+  it('a guard in MySQL passes the errors of the client on unchanged', async () => {
     const guard = mysqlGuard(pool, { table: 'no_such_table' })
     await expect(guard.write(fence(1), () => {})).rejects.toMatchObject({ code: 'ER_NO_SUCH_TABLE' })
     expect(() => mysqlGuard('mysql://localhost' as never)).toThrow('client: expected a Pool or a connection')

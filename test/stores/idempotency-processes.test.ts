@@ -44,13 +44,13 @@ describe('a request whose process is killed while its handler runs', () => {
     return second
   }
 
-  it('is 409 at another process until the TTL of its key is over', async () => {
+  it('a request whose process is killed while its handler runs is 409 at another process until the TTL of its key is over', async () => {
     const { post } = await afterDeath(600_000)
     const refused = await post()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([409, '1'])
   })
 
-  it('is carried out by another process when the TTL of its key is over', async () => {
+  it('a request whose process is killed while its handler runs is carried out by another process when the TTL of its key is over', async () => {
     const { post } = await afterDeath(3000)
     await eventually(async () => expect((await post()).status).toBe(201))
     const replay = await post()

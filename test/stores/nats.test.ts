@@ -45,7 +45,7 @@ describe('a lease in a bucket of NATS', () => {
   })
   afterEach(() => pair.dispose())
 
-  it('is lost if somebody deletes its key, and the next token is higher', async () => {
+  it('a lease in a bucket of NATS is lost if somebody deletes its key, and the next token is higher', async () => {
     const lost = vi.fn()
     const told = vi.fn()
     const { token } = await grab(store, 'a', { lost })
@@ -59,7 +59,7 @@ describe('a lease in a bucket of NATS', () => {
     expect((await grab(peer, 'b')).token).toBeGreaterThan(token)
   })
 
-  it('gets a higher token in a bucket that was deleted and created again', async () => {
+  it('a lease in a bucket of NATS gets a higher token in a bucket that was deleted and created again', async () => {
     const { token } = await grab(store, 'a')
     await new Kvm(pair.connection).open(pair.bucket).then((kv) => kv.destroy())
     const failure = { code: 'store-unavailable', retryable: true }
@@ -67,7 +67,7 @@ describe('a lease in a bucket of NATS', () => {
     expect((await grab(store, 'b')).token).toBeGreaterThan(token)
   })
 
-  it('is not granted over the value of another program', async () => {
+  it('a lease in a bucket of NATS is not granted over the value of another program', async () => {
     await peer.read(['r'])
     const kv = await new Kvm(pair.connection).open(pair.bucket)
     await kv.put('lease.r', 'hello')
@@ -78,7 +78,7 @@ describe('a lease in a bucket of NATS', () => {
     expect((await kv.get('lease.r'))?.string()).toBe('hello')
   })
 
-  it('is removed without a trace, unless it was written again', async () => {
+  it('a lease in a bucket of NATS is removed without a trace, unless it was written again', async () => {
     const registers = new BucketRegisters(new Bucket(pair.connection, { name: pair.bucket, replicas: 1 }))
     const first = await registers.write('r', 'one', null)
     const second = first && (await registers.write('r', 'two', first.register))
@@ -93,7 +93,7 @@ describe('a lease in a bucket of NATS', () => {
     registers.close()
   })
 
-  it('leaves no consumer on the server', async () => {
+  it('a lease in a bucket of NATS leaves no consumer on the server', async () => {
     await grab(store, 'a')
     await store.list({ limit: 10 })
     await store.sweep({ limit: 10 })
@@ -109,7 +109,7 @@ describe('a lease in a bucket of NATS', () => {
 })
 
 describe('natsStore', () => {
-  it('refuses a bucket with a TTL of its own', async () => {
+  it('natsStore refuses a bucket with a TTL of its own', async () => {
     const connection = await dial(SERVER.host)
     const bucket = newBucket()
     await new Kvm(connection).create(bucket, { ttl: 60_000 })
@@ -133,7 +133,7 @@ describe('natsStore', () => {
     await expect(ask(store, 'a')).rejects.toMatchObject({ code: 'store-failed', retryable: false })
   })
 
-  it('fails a call at once if the connection is lost, and with a final error after it was closed', async () => {
+  it('natsStore fails a call at once if the connection is lost, and with a final error after it was closed', async () => {
     const proxy = await cuttableProxy(SERVER.hostname, Number(SERVER.port))
     const connection = await dial(proxy.address)
     const store = natsStore(connection, { bucket: newBucket() })
@@ -151,7 +151,7 @@ describe('natsStore', () => {
     await proxy[Symbol.asyncDispose]()
   })
 
-  it('names the package that is missing', async () => {
+  it('natsStore names the package that is missing', async () => {
     vi.doMock('@nats-io/kv', () => {
       throw new Error('Cannot find package')
     })

@@ -59,12 +59,12 @@ describe('a job in etcd', () => {
     return { prefix, jobs, record: `${prefix}job/job`, lock: `${prefix}lock/job` }
   }
 
-  it('has one holder at a time if many owners acquire and release it', async () => {
+  it('a job in etcd has one holder at a time if many owners acquire and release it', async () => {
     const { jobs } = await open()
     await expectOneHolder(jobs, 5)
   })
 
-  it('is free again when etcd has ended the lease of its lock, whatever the clock of a worker says', async () => {
+  it('a job in etcd is free again when etcd has ended the lease of its lock, whatever the clock of a worker says', async () => {
     const { jobs } = await open()
     await jobs.acquire('job', 'dead', 1)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 })
@@ -78,7 +78,7 @@ describe('a job in etcd', () => {
     }
   })
 
-  it('can have other names and statuses, and its other fields stay as they are', async () => {
+  it('a job in etcd can have other names and statuses, and its other fields stay as they are', async () => {
     const { jobs, record } = await open({
       fields: { status: 'state', result: 'résultat' },
       statuses: { pending: 'new', ready: 'done', alsoFinal: ['cancelled'] },
@@ -95,7 +95,7 @@ describe('a job in etcd', () => {
     })
   })
 
-  it('is granted once, finished and released although the client repeats requests whose answers were lost', async () => {
+  it('a job in etcd is granted once, finished and released although the client repeats requests whose answers were lost', async () => {
     const prefix = freshPrefix()
     const jobs = etcdJobs(afterLostAnswers(client), { prefix })
     await jobs.add('job')
@@ -108,7 +108,7 @@ describe('a job in etcd', () => {
     expect(await client.getAll().prefix(`${prefix}lock/`)).toEqual({})
   })
 
-  it('is not extended or finished if its lock ends between the read and the write', async () => {
+  it('a job in etcd is not extended or finished if its lock ends between the read and the write', async () => {
     const prefix = freshPrefix()
     const jobs = etcdJobs(client, { prefix })
     const endLock = async () => {
@@ -124,7 +124,7 @@ describe('a job in etcd', () => {
     expect(await jobs.read('job')).toMatchObject({ status: 'PENDING', attempts: 2 })
   })
 
-  it('that is damaged is store-failed, and stays as it is', async () => {
+  it('a job in etcd that is damaged is store-failed, and stays as it is', async () => {
     const { jobs, record, lock } = await open()
     const failed = (message: string) =>
       expect.objectContaining({
@@ -145,7 +145,7 @@ describe('a job in etcd', () => {
     expect(await client.get(lock).string()).toBe('{"lockOwner":"mine"}')
   })
 
-  it('becomes FAILED if its result is larger than a request of etcd may be', async () => {
+  it('a job in etcd becomes FAILED if its result is larger than a request of etcd may be', async () => {
     const { jobs } = await open()
     await expect(createOnce(jobs).run('job', () => '文'.repeat(600_000))).rejects.toMatchObject({
       code: 'store-failed',
@@ -154,7 +154,7 @@ describe('a job in etcd', () => {
     expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
-  it('of an unreachable server is store-unavailable, and of a closed client store-failed', async () => {
+  it('a job in etcd of an unreachable server is store-unavailable, and of a closed client store-failed', async () => {
     const nobody = new Etcd3({ hosts: 'http://127.0.0.1:1' })
     await expect(etcdJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject({
       code: 'store-unavailable',
@@ -167,7 +167,7 @@ describe('a job in etcd', () => {
     await expect(etcdJobs(closed).read('job')).rejects.toMatchObject({ code: 'store-failed' })
   })
 
-  it('needs an etcd client and valid options', () => {
+  it('a job in etcd needs an etcd client and valid options', () => {
     for (const none of [null, {}, 10n, url])
       expect(() => etcdJobs(none as never)).toThrow('client: expected an Etcd3 of etcd3')
     expect(() => etcdJobs(client, null as never)).toThrow('options: expected an object, got null')

@@ -52,7 +52,7 @@ const fieldsOf = async (id: string) => (await documentOf(id).get()).data()
 describe('a job in a document of Firestore', () => {
   const mine = { title: 'mine', nested: { list: [1, { a: null }] }, lockedBefore: true }
 
-  it('keeps all other fields', async () => {
+  it('a job in a document of Firestore keeps all other fields', async () => {
     await documentOf('job').set({ status: 'QUEUED', ...mine })
     const once = createOnce(jobs, { worker: 'worker-1' })
     await once.run('job', async () => {
@@ -76,9 +76,10 @@ describe('a job in a document of Firestore', () => {
     })
   })
 
-  it('is locked by the clock of the server, not of the worker', () => expectServerClock(jobs))
+  it('a job in a document of Firestore is locked by the clock of the server, not of the worker', () =>
+    expectServerClock(jobs))
 
-  it('counts one attempt even if the transaction ran twice', async () => {
+  it('a job in a document of Firestore counts one attempt even if the transaction ran twice', async () => {
     let runs = 0
     const runTransaction = (body: (transaction: Transaction) => Promise<unknown>) =>
       client.runTransaction(async (transaction) => {
@@ -94,7 +95,7 @@ describe('a job in a document of Firestore', () => {
     expect(runs).toBe(2)
   })
 
-  it('can have a Timestamp that another program wrote', async () => {
+  it('a job in a document of Firestore can have a Timestamp that another program wrote', async () => {
     const soon = new Date(Date.now() + 60_000)
     await documentOf('job').set({ status: 'QUEUED', lockOwner: 'other', lockExpiresAt: soon })
     expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ reason: 'locked' })
@@ -102,7 +103,7 @@ describe('a job in a document of Firestore', () => {
     expect(await jobs.acquire('job', 'a', 60_000)).toMatchObject({ granted: true })
   })
 
-  it('has the field names and statuses of the options', async () => {
+  it('a job in a document of Firestore has the field names and statuses of the options', async () => {
     const named = firestoreJobs(client, {
       collection,
       fields: { status: 'state', lockOwner: 'runner' },
@@ -117,7 +118,7 @@ describe('a job in a document of Firestore', () => {
     expect(await named.acquire('gone', 'a', 1000)).toMatchObject({ reason: 'already_finished' })
   })
 
-  it('wakes a waiter through a snapshot listener', async () => {
+  it('a job in a document of Firestore wakes a waiter through a snapshot listener', async () => {
     await jobs.add('job')
     const read = vi.spyOn(jobs, 'read')
     const once = createOnce(jobs, { clock: pushOnlyClock })
@@ -127,7 +128,7 @@ describe('a job in a document of Firestore', () => {
     expect(await waiting).toMatchObject({ result: 'done' })
   })
 
-  it('is run once by a client that reads integers as BigInt', async () => {
+  it('a job in a document of Firestore is run once by a client that reads integers as BigInt', async () => {
     const { client: reader, dispose: end } = open({ useBigInt: true })
     const other = firestoreJobs(reader, { collection })
     await other.add('job')
@@ -139,21 +140,24 @@ describe('a job in a document of Firestore', () => {
     expect(await jobs.read('job')).toMatchObject({ finished: true, result: 2, attempts: 2 })
   })
 
-  it('becomes FAILED if Firestore cannot store its result', async () => {
+  it('a job in a document of Firestore becomes FAILED if Firestore cannot store its result', async () => {
     await jobs.add('job')
     await expect(createOnce(jobs).run('job', () => [[1]])).rejects.toMatchObject({ code: 'store-failed' })
     expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
   })
 
-  it.each([2, 20])('becomes FAILED if its result has %i MB, and the lock ends', async (megabytes) => {
-    await jobs.add('job')
-    const run = createOnce(jobs).run('job', () => 'x'.repeat(megabytes * 1_000_000))
-    await expect(run).rejects.toMatchObject({ code: 'store-failed' })
-    expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
-    expect(await fieldsOf('job')).toMatchObject({ lockOwner: null })
-  })
+  it.each([2, 20])(
+    'a job in a document of Firestore becomes FAILED if its result has %i MB, and the lock ends',
+    async (megabytes) => {
+      await jobs.add('job')
+      const run = createOnce(jobs).run('job', () => 'x'.repeat(megabytes * 1_000_000))
+      await expect(run).rejects.toMatchObject({ code: 'store-failed' })
+      expect(await jobs.read('job')).toMatchObject({ status: 'FAILED' })
+      expect(await fieldsOf('job')).toMatchObject({ lockOwner: null })
+    },
+  )
 
-  it('of a collection that Firestore refuses is store-failed', async () => {
+  it('a job in a document of Firestore of a collection that Firestore refuses is store-failed', async () => {
     const broken = firestoreJobs(client, { collection: 'even/number' })
     const failed = { code: 'store-failed', resource: 'job' }
     await expect(broken.add('job')).rejects.toMatchObject(failed)
@@ -162,7 +166,7 @@ describe('a job in a document of Firestore', () => {
     expect(() => broken.watch?.('job', () => {})).toThrow(expect.objectContaining(failed))
   })
 
-  it('needs a Firestore client and valid options', () => {
+  it('a job in a document of Firestore needs a Firestore client and valid options', () => {
     for (const none of [null, {}, 10n, 'my-project'])
       expect(() => firestoreJobs(none as never)).toThrow('firestore: expected a Firestore client, got ')
     expect(() => firestoreJobs(client, null as never)).toThrow('options: expected an object, got null')
@@ -174,7 +178,7 @@ describe('a job in a document of Firestore', () => {
     )
   })
 
-  it('must have an id that Firestore allows', async () => {
+  it('a job in a document of Firestore must have an id that Firestore allows', async () => {
     for (const id of ['a/b', '..', '__x__'])
       await expect(jobs.acquire(id, 'a', 1000)).rejects.toMatchObject({
         code: 'invalid-argument',
@@ -187,7 +191,7 @@ describe('the lock of an analysis', () => {
   const set = (fields: object) => documentOf('42').set(fields)
   const repo = (onWarning = vi.fn()) => createAnalysisRepo(client, { collection, onWarning })
 
-  it('is stored in analyses/{analysisId}, for five minutes by default', async () => {
+  it('the lock of an analysis is stored in analyses/{analysisId}, for five minutes by default', async () => {
     const id = crypto.randomUUID()
     const document = client.collection('analyses').doc(id)
     await document.set({ status: 'PROCESSING' })
@@ -198,7 +202,7 @@ describe('the lock of an analysis', () => {
     expect(Date.parse(lockExpiresAt) - Date.parse(lockHeartbeatAt)).toBeLessThanOrEqual(300_001)
   })
 
-  it('is refused with a reason', async () => {
+  it('the lock of an analysis is refused with a reason', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1', 60)
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: false, reason: 'locked' })
@@ -210,14 +214,14 @@ describe('the lock of an analysis', () => {
     await expect(repo().acquireAnalysisLock('none', 'run-1')).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  it('is granted if it has expired, and if it has no owner', async () => {
+  it('the lock of an analysis is granted if it has expired, and if it has no owner', async () => {
     await set({ status: 'PROCESSING', lockOwner: 'dead', lockExpiresAt: '2020-01-01T00:00:00.000Z' })
     expect(await repo().acquireAnalysisLock('42', 'run-1')).toEqual({ acquired: true })
     await set({ status: 'PROCESSING', lockOwner: '', lockExpiresAt: '2999-01-01T00:00:00.000Z' })
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
   })
 
-  it('is refreshed for its owner only', async () => {
+  it('the lock of an analysis is refreshed for its owner only', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1', 60)
     await repo().refreshAnalysisLock('42', 'run-1')
@@ -228,7 +232,7 @@ describe('the lock of an analysis', () => {
     await expect(repo().refreshAnalysisLock('42', 'run-1')).rejects.toMatchObject({ code: 'lease-lost' })
   })
 
-  it('is released for its owner only', async () => {
+  it('the lock of an analysis is released for its owner only', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1')
     await repo().releaseAnalysisLock('42', 'run-2')
@@ -238,7 +242,7 @@ describe('the lock of an analysis', () => {
     expect(await repo().acquireAnalysisLock('42', 'run-2')).toEqual({ acquired: true })
   })
 
-  it('is granted again to its live owner, and extended', async () => {
+  it('the lock of an analysis is granted again to its live owner, and extended', async () => {
     await set({ status: 'PROCESSING' })
     await repo().acquireAnalysisLock('42', 'run-1', 60)
     expect(await repo().acquireAnalysisLock('42', 'run-1', 300)).toEqual({ acquired: true })
@@ -247,7 +251,7 @@ describe('the lock of an analysis', () => {
     expect(attempts).toBe(1)
   })
 
-  it('causes only a warning if it cannot be released', async () => {
+  it('the lock of an analysis causes only a warning if it cannot be released', async () => {
     const onWarning = vi.fn()
     await repo(onWarning).releaseAnalysisLock('none', 'run-1')
     expect(onWarning).toHaveBeenCalledExactlyOnceWith(
@@ -256,7 +260,7 @@ describe('the lock of an analysis', () => {
     )
   })
 
-  it('refuses invalid arguments', async () => {
+  it('the lock of an analysis refuses invalid arguments', async () => {
     await set({ status: 'PROCESSING' })
     const invalid = (message: string) => ({
       code: 'invalid-argument',

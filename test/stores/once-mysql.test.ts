@@ -85,10 +85,10 @@ describe('a job in a table of MySQL', () => {
     },
   )
 
-  it('is locked by the clock of the server, not of the worker', () =>
+  it('a job in a table of MySQL is locked by the clock of the server, not of the worker', () =>
     expectServerClock(mysqlJobs(pool, { table: freshTable(), database })))
 
-  it('is not changed if somebody changed it after it was read', async () => {
+  it('a job in a table of MySQL is not changed if somebody changed it after it was read', async () => {
     const table = freshTable()
     const jobs = mysqlJobs(pool, { table, database })
     await jobs.add('job')
@@ -107,19 +107,19 @@ describe('a job in a table of MySQL', () => {
     expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
   })
 
-  it('has one holder at a time if many owners acquire and release it', async () => {
+  it('a job in a table of MySQL has one holder at a time if many owners acquire and release it', async () => {
     const jobs = mysqlJobs(pool, { table: freshTable(), database })
     await expectOneHolder(jobs, 10)
   })
 
-  it('is in a table that many processes may create at the same time', async () => {
+  it('a job in a table of MySQL is in a table that many processes may create at the same time', async () => {
     const table = freshTable()
     await Promise.all(Array.from({ length: 10 }, () => mysqlJobs(pool, { table, database }).add('job')))
     const [rows] = await pool.query<RowDataPacket[]>(`select count(*) as count from ${at(table)}`)
     expect(rows).toEqual([{ count: 1 }])
   })
 
-  it('may have every id and result that a job can have', async () => {
+  it('a job in a table of MySQL may have every id and result that a job can have', async () => {
     const jobs = mysqlJobs(pool, { table: freshTable(), database })
     // The shortest form of this id has 512 bytes, and this one 768.
     const ids = ['e\u0301'.repeat(256), '\u00e9'.repeat(256), 'a', 'a ', `\\'"`, '😀']
@@ -133,7 +133,7 @@ describe('a job in a table of MySQL', () => {
     expect(read.map((job) => job?.result)).toEqual(results)
   })
 
-  it('is not locked by a client whose changes are not committed', async () => {
+  it('a job in a table of MySQL is not locked by a client whose changes are not committed', async () => {
     const table = freshTable()
     await mysqlJobs(pool, { table, database }).add('job')
     const own = await createConnection(url)
@@ -145,7 +145,7 @@ describe('a job in a table of MySQL', () => {
     await own.end()
   })
 
-  it('of an unreachable server is store-unavailable', async () => {
+  it('a job in a table of MySQL of an unreachable server is store-unavailable', async () => {
     const nobody = createPool('mysql://127.0.0.1:1/none')
     const refused = { code: 'store-unavailable', retryable: true }
     await expect(mysqlJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject(refused)
@@ -153,7 +153,7 @@ describe('a job in a table of MySQL', () => {
     await expect(mysqlJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject({ code: 'store-failed' })
   })
 
-  it('needs a client of MySQL and valid options', () => {
+  it('a job in a table of MySQL needs a client of MySQL and valid options', () => {
     for (const none of [null, {}, 10n, url])
       expect(() => mysqlJobs(none as never)).toThrow(
         'client: expected a Pool or a connection of mysql2, got ',

@@ -89,7 +89,7 @@ describe('a transaction of Postgres that completes a job', () => {
     },
   )
 
-  it('that the server commits after its client was lost is waited for, and the job is finished', async () => {
+  it('a transaction of Postgres that completes a job that the server commits after its client was lost is waited for, and the job is finished', async () => {
     const table = freshTable()
     const jobs = postgresJobs(pool, { table })
     const own = await pool.connect()
@@ -110,7 +110,7 @@ describe('a transaction of Postgres that completes a job', () => {
     await pool.query(`drop table "${table}"`)
   })
 
-  it('that is still open on a single Client when the work ends is not taken for a committed one', async () => {
+  it('a transaction of Postgres that completes a job that is still open on a single Client when the work ends is not taken for a committed one', async () => {
     const table = freshTable()
     const own = new pg.Client(url)
     await own.connect()
@@ -129,7 +129,7 @@ describe('a transaction of Postgres that completes a job', () => {
 })
 
 describe('a job in a table of Postgres', () => {
-  it('can be in a table of the application, whose other columns stay as they are', async () => {
+  it('a job in a table of Postgres can be in a table of the application, whose other columns stay as they are', async () => {
     const table = freshTable()
     await pool.query(`create table "${table}" (id uuid primary key, title text, state text, result jsonb, error text,
       attempts int, lock_owner text, lock_expires_at timestamptz, lock_heartbeat_at timestamptz, lock_token int8)`)
@@ -154,10 +154,10 @@ describe('a job in a table of Postgres', () => {
     await pool.query(`drop table "${table}"`)
   })
 
-  it('is locked by the clock of the server, not of the worker', () =>
+  it('a job in a table of Postgres is locked by the clock of the server, not of the worker', () =>
     expectServerClock(postgresJobs(pool, { table: freshTable() })))
 
-  it('is locked for its whole TTL even if the statement had to wait for the row', async () => {
+  it('a job in a table of Postgres is locked for its whole TTL even if the statement had to wait for the row', async () => {
     const table = freshTable()
     const jobs = postgresJobs(pool, { table })
     await jobs.add('job')
@@ -175,19 +175,19 @@ describe('a job in a table of Postgres', () => {
     expect(Number((await pool.query(whole, [rows[0].released])).rows[0].ms)).toBeGreaterThan(59_999)
   })
 
-  it('is in a table that many processes may create at the same time', async () => {
+  it('a job in a table of Postgres is in a table that many processes may create at the same time', async () => {
     const table = freshTable()
     const added = Array.from({ length: 10 }, () => postgresJobs(pool, { table }).add('job'))
     await Promise.all(added)
     expect((await pool.query(`select count(*)::int as count from "${table}"`)).rows).toEqual([{ count: 1 }])
   })
 
-  it('has one holder at a time if many owners acquire and release it', async () => {
+  it('a job in a table of Postgres has one holder at a time if many owners acquire and release it', async () => {
     const jobs = postgresJobs(pool, { table: freshTable() })
     await expectOneHolder(jobs, 30)
   })
 
-  it('of an unreachable server is store-unavailable', async () => {
+  it('a job in a table of Postgres of an unreachable server is store-unavailable', async () => {
     const nobody = new pg.Pool({ connectionString: 'postgres://127.0.0.1:1/none' })
     await expect(postgresJobs(nobody).acquire('job', 'a', 1000)).rejects.toMatchObject({
       code: 'store-unavailable',
@@ -200,7 +200,7 @@ describe('a job in a table of Postgres', () => {
     })
   })
 
-  it('survives a broken idle connection: the error of the pool does not end the process', async () => {
+  it('a job in a table of Postgres survives a broken idle connection: the error of the pool does not end the process', async () => {
     const own = new pg.Pool({ connectionString: url })
     const table = freshTable()
     const jobs = postgresJobs(own, { table })
@@ -214,7 +214,7 @@ describe('a job in a table of Postgres', () => {
     await own.end()
   })
 
-  it('needs a Postgres client and valid options', () => {
+  it('a job in a table of Postgres needs a Postgres client and valid options', () => {
     for (const none of [null, {}, 10n, url])
       expect(() => postgresJobs(none as never)).toThrow(
         'client: expected a Pool or Client of pg, or the sql of postgres, got ',

@@ -48,7 +48,7 @@ describe('a job in a hash of Redis', () => {
     return { jobs, key: `${prefix}:job` }
   }
 
-  it('can have other names and statuses, and its other fields stay as they are', async () => {
+  it('a job in a hash of Redis can have other names and statuses, and its other fields stay as they are', async () => {
     const { jobs, key } = await open({
       fields: { status: 'state of "it"', result: 'résultat\n' },
       statuses: { pending: 'new', ready: 'done', alsoFinal: ['cancelled'] },
@@ -69,7 +69,7 @@ describe('a job in a hash of Redis', () => {
     })
   })
 
-  it('can be written by the application, with any status that is not final', async () => {
+  it('a job in a hash of Redis can be written by the application, with any status that is not final', async () => {
     const { jobs, key } = await open()
     await redis.del(key)
     await redis.hset(key, 'title', 'mine')
@@ -77,15 +77,15 @@ describe('a job in a hash of Redis', () => {
     expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true, attempt: 1 })
   })
 
-  it('is locked by the clock of the server, not of the worker', async () =>
+  it('a job in a hash of Redis is locked by the clock of the server, not of the worker', async () =>
     expectServerClock((await open()).jobs))
 
-  it('has one holder at a time if many owners acquire and release it', async () => {
+  it('a job in a hash of Redis has one holder at a time if many owners acquire and release it', async () => {
     const { jobs } = await open()
     await expectOneHolder(jobs, 30)
   })
 
-  it('keeps every text as it is, and a missing result as null', async () => {
+  it('a job in a hash of Redis keeps every text as it is, and a missing result as null', async () => {
     const { jobs } = await open()
     const owner = 'Ü "\n\0'
     const { token } = (await jobs.acquire('job', owner, 60_000)) as JobGrant
@@ -98,7 +98,7 @@ describe('a job in a hash of Redis', () => {
     expect(await jobs.read('other')).toMatchObject({ status: 'FAILED', error })
   })
 
-  it('of an unreachable server is store-unavailable, and of a closed client store-failed', async () => {
+  it('a job in a hash of Redis of an unreachable server is store-unavailable, and of a closed client store-failed', async () => {
     const nobody = new Redis('redis://127.0.0.1:1', { maxRetriesPerRequest: 0, retryStrategy: () => 20 })
     const jobs = redisJobs(nobody)
     await expect(jobs.acquire('job', 'a', 1000)).rejects.toMatchObject({
@@ -115,7 +115,7 @@ describe('a job in a hash of Redis', () => {
     await expect(redisJobs(neverConnected).read('job')).rejects.toEqual(closed)
   })
 
-  it('needs a Redis client and valid options', () => {
+  it('a job in a hash of Redis needs a Redis client and valid options', () => {
     for (const none of [null, {}, 10n, HOLDFAST_TEST_REDIS_URL])
       expect(() => redisJobs(none as never)).toThrow('client: expected a Redis or Cluster of ioredis, or ')
     expect(() => redisJobs(redis, null as never)).toThrow('options: expected an object, got null')
@@ -138,7 +138,7 @@ describe('a damaged job in Redis', () => {
     return { clock, jobs, key: `${prefix}:job`, [Symbol.dispose]: close }
   }
 
-  it('with an unreadable expiry and no heartbeat stays locked for a TTL after the first request', async () => {
+  it('a damaged job in Redis with an unreadable expiry and no heartbeat stays locked for a TTL after the first request', async () => {
     for (const expiry of ['soon', '', '1e99', '0x10', '-1', ' 5', '9'.repeat(20)]) {
       using opened = await open()
       const { clock, jobs, key } = opened
@@ -152,7 +152,7 @@ describe('a damaged job in Redis', () => {
     }
   })
 
-  it('with an unreadable expiry can be extended by its owner, but not finished before', async () => {
+  it('a damaged job in Redis with an unreadable expiry can be extended by its owner, but not finished before', async () => {
     using opened = await open()
     const { jobs, key } = opened
     const { token } = (await jobs.acquire('job', 'a', 1000)) as JobGrant
@@ -162,7 +162,7 @@ describe('a damaged job in Redis', () => {
     expect(await jobs.finish('job', { owner: 'a', token }, { result: 1 })).toBe(true)
   })
 
-  it('with an unreadable token and count is granted as if it had none', async () => {
+  it('a damaged job in Redis with an unreadable token and count is granted as if it had none', async () => {
     using opened = await open()
     const { clock, jobs, key } = opened
     await redis.hset(key, { lockToken: 'nan', attempts: '1.5', result: '{', error: '' })
@@ -171,7 +171,7 @@ describe('a damaged job in Redis', () => {
     expect(await jobs.acquire('job', 'a', 1000)).toMatchObject({ granted: true, token, attempt: 1 })
   })
 
-  it('gets a higher token also after the clock of the server was set back', async () => {
+  it('a damaged job in Redis gets a higher token also after the clock of the server was set back', async () => {
     using opened = await open()
     const { clock, jobs } = opened
     const first = (await jobs.acquire('job', 'a', 1000)) as JobGrant
@@ -180,7 +180,7 @@ describe('a damaged job in Redis', () => {
     expect(await jobs.acquire('job', 'b', 1000)).toMatchObject({ token: first.token + 1 })
   })
 
-  it('that is not a hash is store-failed, and stays as it is', async () => {
+  it('a damaged job in Redis that is not a hash is store-failed, and stays as it is', async () => {
     const prefix = freshPrefix()
     for (const name of clientNames) {
       const { client, close } = await clients[name](HOLDFAST_TEST_REDIS_URL)
@@ -199,7 +199,7 @@ describe('a damaged job in Redis', () => {
     }
   })
 
-  it('is not guessed from an answer that no script gives', async () => {
+  it('a damaged job in Redis is not guessed from an answer that no script gives', async () => {
     for (const answer of [
       'OK',
       1,

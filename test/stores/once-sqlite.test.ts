@@ -85,7 +85,7 @@ describe('a synchronous transaction of SQLite', () => {
     },
   )
 
-  it('that is still open when the work ends is not taken for a committed one', async () => {
+  it('a synchronous transaction of SQLite that is still open when the work ends is not taken for a committed one', async () => {
     const { path, dispose } = await temporary()
     using database = new DatabaseSync(path)
     const jobs = sqliteJobs(database)
@@ -118,7 +118,7 @@ describe('a job in a table of SQLite', () => {
     await dispose()
   })
 
-  it('can be in a table of the application, whose other columns stay as they are', async () => {
+  it('a job in a table of SQLite can be in a table of the application, whose other columns stay as they are', async () => {
     database.exec(`create table tasks (id text primary key, title text, state text, outcome text, error text,
       attempts integer, lock_owner text, lock_expires_at text, lock_heartbeat_at text, lock_token integer)`)
     database.exec(`insert into tasks (id, title, state) values ('job', 'mine', 'new')`)
@@ -157,7 +157,7 @@ describe('a job in a table of SQLite', () => {
     },
   )
 
-  it('may have other columns with integers that a number cannot hold', async () => {
+  it('a job in a table of SQLite may have other columns with integers that a number cannot hold', async () => {
     const jobs = sqliteJobs(database)
     await jobs.add('job')
     database.exec(`alter table jobs add column tweet integer; update jobs set tweet = 1 << 60`)
@@ -178,7 +178,7 @@ describe('a job in a table of SQLite', () => {
     expect(ticks).toBe(20)
   })
 
-  it('is not granted within a transaction of the application, which may be rolled back', async () => {
+  it('a job in a table of SQLite is not granted within a transaction of the application, which may be rolled back', async () => {
     const jobs = sqliteJobs(database, { clock: runningClock() })
     await jobs.add('job')
     database.exec('begin')
@@ -189,7 +189,7 @@ describe('a job in a table of SQLite', () => {
     expect(await jobs.read('job')).toMatchObject({ attempts: 1 })
   })
 
-  it('of a file that stays locked is store-unavailable', async () => {
+  it('a job in a table of SQLite of a file that stays locked is store-unavailable', async () => {
     const clock = new FakeClock()
     const jobs = sqliteJobs(database, { clock })
     await jobs.add('job')
@@ -203,7 +203,7 @@ describe('a job in a table of SQLite', () => {
     other.close()
   })
 
-  it('is not locked in a file that was deleted or replaced, which no other process can see', async () => {
+  it('a job in a table of SQLite is not locked in a file that was deleted or replaced, which no other process can see', async () => {
     // Without a log, SQLite itself refuses to write to a deleted file.
     database.exec('pragma journal_mode = wal')
     const jobs = sqliteJobs(database)
@@ -218,7 +218,7 @@ describe('a job in a table of SQLite', () => {
     expect(await sqliteJobs(replaced).acquire('job', 'b', 1000)).toMatchObject({ granted: true })
   })
 
-  it('needs a database and valid options', () => {
+  it('a job in a table of SQLite needs a database and valid options', () => {
     for (const none of [null, {}, 10n, './jobs.db'])
       expect(() => sqliteJobs(none as never)).toThrow(
         'database: expected a DatabaseSync of node:sqlite, got ',
@@ -227,7 +227,7 @@ describe('a job in a table of SQLite', () => {
     expect(() => sqliteJobs(database, { table: '' })).toThrow('table: expected a non-empty string')
   })
 
-  it('of a table without the columns is store-failed, and the message names the missing column', async () => {
+  it('a job in a table of SQLite of a table without the columns is store-failed, and the message names the missing column', async () => {
     database.exec(`create table jobs (id text primary key, status text, result text, error text,
       attempts integer)`)
     database.exec(`insert into jobs (id, status) values ('job', 'new')`)
@@ -237,7 +237,7 @@ describe('a job in a table of SQLite', () => {
     })
   })
 
-  it('with an unreadable expiry and no heartbeat stays locked for a TTL after the first request', async () => {
+  it('a job in a table of SQLite with an unreadable expiry and no heartbeat stays locked for a TTL after the first request', async () => {
     const clock = new FakeClock()
     const jobs = sqliteJobs(database, { clock })
     await jobs.add('job')

@@ -76,7 +76,7 @@ for (const name of ['ioredis', 'node-redis'] as const) {
   })
 
   describe(`${name} on a cluster`, () => {
-    it('spreads leases over all nodes, whatever their names contain', async () => {
+    it(`${name} on a cluster spreads leases over all nodes, whatever their names contain`, async () => {
       await using pair = await openPair(name)
       const names = Array.from({ length: 200 }, (_, n) => `{same}${n}`)
       await Promise.all(names.map(async (resource) => granted(await pair.store.acquire(asking(resource)))))
@@ -89,7 +89,7 @@ for (const name of ['ioredis', 'node-redis'] as const) {
       }
     })
 
-    it('skips all waiters of a dead process after about a second', async () => {
+    it(`${name} on a cluster skips all waiters of a dead process after about a second`, async () => {
       await using live = await openPair(name)
       const dead = await clusters[name]()
       const deadStore = redisStore(dead.client, { prefix: live.prefix })

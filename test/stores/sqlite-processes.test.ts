@@ -44,7 +44,7 @@ describe('processes that share a file', () => {
     console.log(`sqlite: hand-over between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
   })
 
-  it('lose all places in the queue at once when they are killed', async () => {
+  it('processes that share a file lose all places in the queue at once when they are killed', async () => {
     const store = file.store()
     const { id } = await grab(store, 'shared')
     const dying = workers.slice(0, 3)
@@ -62,7 +62,7 @@ describe('processes that share a file', () => {
     expect(await store.acquire(next)).toMatchObject({ granted: true })
   })
 
-  it('tell a holder that another process ended its lease', async () => {
+  it('processes that share a file tell a holder that another process ended its lease', async () => {
     const [holder] = workers as [Worker]
     await holder.order({ do: 'acquire', resource: 'ended' })
     const store = file.store()

@@ -8,7 +8,7 @@ import { PAGES } from './pages.ts'
 const surface = readSurface(join(inject('consumer'), 'node_modules/holdfast'))
 
 describe('the pages of the docs', () => {
-  it('exist for every entry of the package, and for no other', () => {
+  it('the pages of the docs exist for every entry of the package, and for no other', () => {
     expect(Object.keys(PAGES).sort()).toEqual(surface.entries.map(({ specifier }) => specifier).sort())
   })
 

@@ -25,19 +25,19 @@ describe('the surface of the package', () => {
     for (const line of tableOf(surface, results)) console.log(line)
   })
 
-  it('has columns for every entry of the package', () => {
+  it('the surface of the package has columns for every entry of the package', () => {
     expect(Object.keys(COLUMNS).sort()).toEqual(surface.entries.map(({ specifier }) => specifier).sort())
   })
 
-  it('is used by cases that compile', () => compileCases(folder))
+  it('the surface of the package is used by cases that compile', () => compileCases(folder))
 
-  it.each(BACKENDS)('works on %s', async (backend) => {
+  it.each(BACKENDS)('the surface of the package works on %s', async (backend) => {
     const result = await runOn(backend, folder)
     results.set(backend, result)
     expect(result.failures).toEqual({})
   })
 
-  it.each(Object.keys(COLUMNS))('is used without a gap: %s', (specifier) => {
+  it.each(Object.keys(COLUMNS))('the surface of the package is used without a gap: %s', (specifier) => {
     expect(missingIn(specifier, surface, results)).toEqual([])
   })
 })

@@ -34,7 +34,7 @@ describe('the types of the installed package', () => {
     expect(missing).toEqual([])
   })
 
-  it('have one meaning for each name', () => {
+  it('the types of the installed package have one meaning for each name', () => {
     const meanings = new Map<string, Map<string, string>>()
     for (const { specifier, names } of entries)
       for (const { name, id, isType } of names) {

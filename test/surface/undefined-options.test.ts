@@ -45,7 +45,7 @@ async function compile(file: string, code: string): Promise<string> {
 }
 
 describe('an option that is undefined', () => {
-  it('is accepted by every type that a user fills in, with exactOptionalPropertyTypes', async () => {
+  it('an option that is undefined is accepted by every type that a user fills in, with exactOptionalPropertyTypes', async () => {
     expect(types.length).toBeGreaterThan(80)
     const firstLine = REFUSED.split('\n').length
     const checks = types.map(({ specifier, type }, n) => checkOf(`import('${specifier}').${type}`, n))
@@ -60,7 +60,7 @@ describe('an option that is undefined', () => {
     expect(refused.length > 0 ? refused : output).toEqual('')
   })
 
-  it('is refused by a type that does not name undefined', async () => {
+  it('an option that is undefined is refused by a type that does not name undefined', async () => {
     const check = checkOf('{ a?: string; b?: number | undefined; c: string }', 0)
     expect(await compile('refused-options.ts', REFUSED + check)).toMatch(/type '"a"'/)
   })

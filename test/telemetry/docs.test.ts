@@ -29,7 +29,7 @@ describe('the page about telemetry', () => {
     expect(stdout).toContain('0 healthy: rollback_required=false')
   })
 
-  it('shows the default thresholds and a valid record', () => {
+  it('the page about telemetry shows the default thresholds and a valid record', () => {
     expect(blocks('toml').map((toml) => makeThresholds(parse(toml)))).toEqual([DEFAULT_THRESHOLDS])
     expect(blocks('json').map((line) => isRecord(JSON.parse(line.replace('…', ''))))).toEqual([true])
   })

@@ -24,7 +24,7 @@ const recovered = [...failing, ...acquires(2, 40, 0), ...acquires(3, 40, 0)]
 const now = NOON + 10 * WINDOW
 
 describe('collect', () => {
-  it('writes events and records that score then reads', async () => {
+  it('collect writes events and records that score then reads', async () => {
     const events = acquires(0, 0, 20).map(({ at, type, operation, retryable }, n) =>
       JSON.stringify({ at: Date.parse(at), type, operation, retryable, leaseId: `l${n}` }),
     )
@@ -37,7 +37,7 @@ describe('collect', () => {
     expect(JSON.parse(stdout).windows).toMatchObject([{ acquires: 60, retryable_false: 1 / 3 }])
   })
 
-  it('reads each file by itself: compressed ones are decompressed, and a torn line does not join the next file', async () => {
+  it('collect reads each file by itself: compressed ones are decompressed, and a torn line does not join the next file', async () => {
     const [first = '', second = ''] = [healthy.slice(0, 10), healthy.slice(10)].map(linesOf)
     const torn = Buffer.concat([Buffer.from(`${first}{"v":1,"at":"20`), Buffer.from('é').subarray(0, 1)])
     const files = [join(home, 'a.jsonl'), join(home, 'b.jsonl.gz'), join(home, 'c.jsonl'), join(home, 'd.gz')]
@@ -51,19 +51,19 @@ describe('collect', () => {
     expect(JSON.parse(stdout)).toEqual({ written: 10 + 30 + 30 + 10, skipped: 2 })
   })
 
-  it('counts only events that it writes', async () => {
+  it('collect counts only events that it writes', async () => {
     const lines = ['{"type":"Dear diary","at":0}', '{"type":"acquired","at":0}', '{"type":"","at":0}']
     const { stdout } = await collect({ input: chunks(lines.join('\n')), directory, json: true })
     expect(JSON.parse(stdout)).toEqual({ written: 1, skipped: 2 })
   })
 
-  it('needs one of input and files', async () => {
+  it('collect needs one of input and files', async () => {
     const files = [write('', 'file')]
     for (const options of [{}, { input: chunks(''), files }])
       await expect(collect({ ...options, directory })).rejects.toThrow('expected one of input and files')
   })
 
-  it('skips a record of a day that does not exist', async () => {
+  it('collect skips a record of a day that does not exist', async () => {
     const records = ['2030-02-30', '2030-02-29', '2028-02-29', '2030-04-31', '2030-12-31'].map((day) => ({
       ...record('lock:acquired', 0),
       at: `${day}T12:00:00.000Z`,
@@ -72,7 +72,7 @@ describe('collect', () => {
     expect(JSON.parse(stdout)).toEqual({ written: 2, skipped: 3 })
   })
 
-  it('writes what it has read when the signal aborts', async () => {
+  it('collect writes what it has read when the signal aborts', async () => {
     const stop = new AbortController()
     async function* endless() {
       yield linesOf(healthy)
@@ -83,7 +83,7 @@ describe('collect', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'wrote 40 events, skipped 0 lines\n' })
   })
 
-  it('names the cause when the folder takes no events', async () => {
+  it('collect names the cause when the folder takes no events', async () => {
     const file = write('', 'file')
     const event = '{"type":"acquired","at":0}\n'
     const { exitCode, stderr } = await collect({ input: chunks(event), directory: file })
@@ -93,7 +93,7 @@ describe('collect', () => {
     })
   })
 
-  it('has exit code 2 for an input without an event', async () => {
+  it('collect has exit code 2 for an input without an event', async () => {
     expect(await collect({ input: chunks('Dear diary\n'), directory })).toMatchObject({ exitCode: 2 })
   })
 })
@@ -108,14 +108,14 @@ describe('score', () => {
       'Acquires that failed for good 25 % (bound 5 %, 40 samples) since 2030-01-01 12:15 UTC',
     ],
     ['recovered', recovered, 0, '4 windows'],
-  ] as const)('of %s events', async (_, records, exitCode, text) => {
+  ] as const)('score of %s events', async (_, records, exitCode, text) => {
     write(records)
     const result = await score({ directory, now })
     expect(result).toMatchObject({ exitCode, stderr: '' })
     expect(result.stdout).toContain(text)
   })
 
-  it('takes thresholds as an object', async () => {
+  it('score takes thresholds as an object', async () => {
     write(failing)
     const thresholds = { rules: { retryable_false: { above: 0.3 }, wait_p95_ms: { above: '2s' } } } as const
     const { exitCode, stdout } = await score({ directory, thresholds, now, json: true })
@@ -126,7 +126,7 @@ describe('score', () => {
     })
   })
 
-  it('takes thresholds from a file', async () => {
+  it('score takes thresholds from a file', async () => {
     write(failing)
     const json = write('{ "rules": { "retryable_false": { "above": 0.3 } } }', 'a.json')
     const toml = write('[rules.retryable_false]\nabove = 0.3\n', 'b.toml')
@@ -150,13 +150,13 @@ describe('score', () => {
     ],
     ['a broken configuration', () => ({ config: write('rules = [', 'x.toml') }), 'x.toml'],
     ['a wrong configuration', () => ({ config: write('{"clear_at": 9}', 'x.json') }), 'clear_at: expected'],
-  ])('has exit code 2 for %s', async (_, options, message) => {
+  ])('score has exit code 2 for %s', async (_, options, message) => {
     const result = await score({ directory, now, ...options() })
     expect(result).toMatchObject({ exitCode: 2, stdout: '' })
     expect(result.stderr).toContain(message)
   })
 
-  it('reports its progress', async () => {
+  it('score reports its progress', async () => {
     const path = write(
       linesOf(Array.from({ length: 200_000 }, () => record('lock:acquired', 0))),
       'long.jsonl',
@@ -204,7 +204,7 @@ describe('report', () => {
   const alert = () => readFileSync(join(home, 'reports/alerts/incident-20300101T1215Z.md'), 'utf8')
   const alerts = () => received.map(({ path, body }) => `${path} ${body.event_action ?? body.text}`)
 
-  it('opens an incident once, updates its page while it lasts, and closes it', async () => {
+  it('report opens an incident once, updates its page while it lasts, and closes it', async () => {
     await reportOn(failing)
     expect(alerts()).toEqual(['/slack Locks: rollback required', '/pagerduty trigger'])
     expect(alert()).toContain('rollback required')
@@ -227,7 +227,7 @@ describe('report', () => {
     const opened = ['/slack Locks: rollback required', '/pagerduty trigger']
     const ended = ['/slack Locks: the incident is over', '/pagerduty resolve']
 
-    it('updates the incident when an earlier window turns out to be bad', async () => {
+    it('report with lines that come late updates the incident when an earlier window turns out to be bad', async () => {
       await reportOn(failing)
       await reportOn([...failing, ...acquires(0, 0, 20)])
       expect(alerts()).toEqual(opened)
@@ -236,7 +236,7 @@ describe('report', () => {
       expect(alerts()).toEqual([...opened, ...ended])
     })
 
-    it('tells everybody when a closed incident opens again, and when it ends again', async () => {
+    it('report with lines that come late tells everybody when a closed incident opens again, and when it ends again', async () => {
       await reportOn(failing)
       await reportOn(recovered)
       const reopened = [...recovered, ...acquires(3, 0, 20)]
@@ -248,7 +248,7 @@ describe('report', () => {
       expect(alerts()).toEqual([...opened, ...ended, ...opened, ...ended])
     })
 
-    it('does not end an incident exactly at the end of a window', async () => {
+    it('report with lines that come late does not end an incident exactly at the end of a window', async () => {
       const end = NOON + 4 * WINDOW
       await reportOn(failing, NOON + 2 * WINDOW)
       await reportOn(recovered, end)
@@ -256,7 +256,7 @@ describe('report', () => {
       expect(alerts()).toEqual(opened)
     })
 
-    it('keeps an incident that a part of its window began, until good windows follow', async () => {
+    it('report with lines that come late keeps an incident that a part of its window began, until good windows follow', async () => {
       await reportOn(acquires(1, 0, 20))
       const takenBack = acquires(1, 1000, 20)
       await reportOn(takenBack)
@@ -265,7 +265,7 @@ describe('report', () => {
       expect(alerts()).toEqual([...opened, ...ended])
     })
 
-    it('keeps the page of an incident whose end could not be sent and whose windows are gone', async () => {
+    it('report with lines that come late keeps the page of an incident whose end could not be sent and whose windows are gone', async () => {
       await reportOn(failing)
       answers = [403, 403]
       await reportOn(recovered)
@@ -276,13 +276,13 @@ describe('report', () => {
     })
   })
 
-  it('sends an alert again when the channel is busy or fails', async () => {
+  it('report sends an alert again when the channel is busy or fails', async () => {
     answers = [503, 429, 200, 500]
     expect(await reportOn(failing)).toMatchObject({ exitCode: 0 })
     expect(alerts()).toHaveLength(2)
   })
 
-  it('reports an alert that was not delivered, and delivers it in the next run', async () => {
+  it('report reports an alert that was not delivered, and delivers it in the next run', async () => {
     answers = [403]
     const first = await reportOn(failing)
     expect(first).toMatchObject({
@@ -294,7 +294,7 @@ describe('report', () => {
     expect(alerts()).toEqual(['/pagerduty trigger', '/slack Locks: rollback required'])
   })
 
-  it('sends no alert without an incident, or for one that ended before the first run', async () => {
+  it('report sends no alert without an incident, or for one that ended before the first run', async () => {
     await reportOn(healthy)
     await reportOn(recovered)
     expect(alerts()).toEqual([])
@@ -315,7 +315,7 @@ describe('report', () => {
       JSON.stringify([{ ...entry, id: 'incident-20300101T1100Z', firings: [{ rule: 'moon_phase' }] }]),
       '1 of 1 entries',
     ],
-  ])('continues when its log is %s', async (_, text, problem) => {
+  ])('report continues when its log is %s', async (_, text, problem) => {
     await reportOn(failing)
     const before = alert()
     writeFileSync(join(home, 'reports/alerts/incidents.json'), text)
@@ -329,14 +329,14 @@ describe('report', () => {
     expect(readFileSync(join(home, 'reports/alerts/incidents.damaged.json'), 'utf8')).toBe(text)
   })
 
-  it('reports a damaged log once, also when there is no incident', async () => {
+  it('report reports a damaged log once, also when there is no incident', async () => {
     await reportOn(healthy)
     writeFileSync(join(home, 'reports/alerts/incidents.json'), '{"torn')
     expect(await reportOn(healthy)).toMatchObject({ exitCode: 1 })
     expect(await reportOn(healthy)).toMatchObject({ exitCode: 0, stderr: '' })
   })
 
-  it('notes each alert at once, so that a run that is killed sends no alert twice', async () => {
+  it('report notes each alert at once, so that a run that is killed sends no alert twice', async () => {
     const logged = () => JSON.parse(readFileSync(join(home, 'reports/alerts/incidents.json'), 'utf8'))[0].told
     const notes: unknown[] = []
     onRequest = () => notes.push(logged())
@@ -344,14 +344,14 @@ describe('report', () => {
     expect([...notes, logged()]).toEqual([{}, { slack: 'opened' }, { slack: 'opened', pagerduty: 'opened' }])
   })
 
-  it('sends each alert once, also if several runs report at once', async () => {
+  it('report sends each alert once, also if several runs report at once', async () => {
     write(failing)
     const results = await Promise.all(Array.from({ length: 3 }, () => reportOn(failing)))
     for (const result of results) expect(result).toMatchObject({ exitCode: 0, stderr: '' })
     expect(alerts()).toEqual(['/slack Locks: rollback required', '/pagerduty trigger'])
   })
 
-  it('skips only log entries that are not incidents', async () => {
+  it('report skips only log entries that are not incidents', async () => {
     await reportOn(failing)
     const path = join(home, 'reports/alerts/incidents.json')
     writeFileSync(path, JSON.stringify([null, ...JSON.parse(readFileSync(path, 'utf8'))]))

@@ -25,23 +25,26 @@ afterEach(() => {
 })
 
 describe('a process that collects', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('loses no event when it ends by %s', async (signal) => {
-    const { collected, ended } = await collecting('3600000')
-    child?.kill(signal)
-    expect(await ended).toEqual([null, signal])
-    const { records, skipped } = await readBack()
-    expect(records).toBeGreaterThanOrEqual(collected())
-    expect(skipped).toMatchObject({ broken: 0, torn: 0 })
-  })
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'a process that collects loses no event when it ends by %s',
+    async (signal) => {
+      const { collected, ended } = await collecting('3600000')
+      child?.kill(signal)
+      expect(await ended).toEqual([null, signal])
+      const { records, skipped } = await readBack()
+      expect(records).toBeGreaterThanOrEqual(collected())
+      expect(skipped).toMatchObject({ broken: 0, torn: 0 })
+    },
+  )
 
-  it('ends as its own signal handler decides', async () => {
+  it('a process that collects ends as its own signal handler decides', async () => {
     const { collected, ended } = await collecting('3600000', '7')
     child?.kill('SIGTERM')
     expect(await ended).toEqual([7, null])
     expect((await readBack()).records).toBeGreaterThanOrEqual(collected())
   })
 
-  it('leaves complete lines except for the last when it is killed', async () => {
+  it('a process that collects leaves complete lines except for the last when it is killed', async () => {
     const { ended } = await collecting('1')
     await eventually(async () => expect((await readBack()).records).toBeGreaterThan(100))
     child?.kill('SIGKILL')
@@ -51,7 +54,7 @@ describe('a process that collects', () => {
     expect(skipped.torn).toBeLessThanOrEqual(1)
   })
 
-  it('leaves no part of a batch that the disk did not take', async () => {
+  it('a process that collects leaves no part of a batch that the disk did not take', async () => {
     const { stdout } = await run('sh', ['-c', `ulimit -f 4; exec "$0" "$1" "$2"`, ...fillingArguments()])
     const { records, skipped } = await readBack()
     expect(records).toBe(Number(stdout))
@@ -61,7 +64,7 @@ describe('a process that collects', () => {
 })
 
 describe('the whole pipeline', () => {
-  it('never opens, lists or writes a `.lock` file or anything outside its own folders', async () => {
+  it('the whole pipeline never opens, lists or writes a `.lock` file or anything outside its own folders', async () => {
     const reports = join(home, 'reports')
     for (const folder of [directory, reports, join(home, 'project')]) {
       mkdirSync(folder)

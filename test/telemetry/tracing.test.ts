@@ -126,7 +126,7 @@ describe('traced work under a lease', () => {
     expect(find('holdfast.hold')).toMatchObject({ failed: true })
   })
 
-  it('has a hold for each turn of a leader, and the work is in the context of its hold', async () => {
+  it('traced work under a lease has a hold for each turn of a leader, and the work is in the context of its hold', async () => {
     await using bed = setUp()
     let turns = 0
     const result = await inSpan('program', () =>
@@ -151,7 +151,7 @@ describe('traced work under a lease', () => {
 })
 
 describe('a trace goes on', () => {
-  it('from a program through a server to its store, and not with a stranger that sends no header', async () => {
+  it('a trace goes on from a program through a server to its store, and not with a stranger that sends no header', async () => {
     const settings = { ...SECRETS, port: 0 }
     await using server = await createServer({ store: memoryStore(), settings, log: () => {} })
     const tracing = openTelemetryTracing(api)
@@ -182,7 +182,7 @@ describe('a trace goes on', () => {
     expect(find('holdfast.documents.fence')).toMatchObject({ parent: 'POST /api/documents/{roomId}/lock' })
   })
 
-  it('to a server that has no such route or method, whose span does not show the path', async () => {
+  it('a trace goes on to a server that has no such route or method, whose span does not show the path', async () => {
     await using server = await createServer({
       store: memoryStore(),
       settings: { ...SECRETS, port: 0 },
@@ -199,7 +199,7 @@ describe('a trace goes on', () => {
     expect(JSON.stringify(spans())).not.toContain('secret')
   })
 
-  it('from a task to its run and its work', async () => {
+  it('a trace goes on from a task to its run and its work', async () => {
     const tracing = openTelemetryTracing(api)
     const jobs = memoryJobs()
     await jobs.add('job-1')

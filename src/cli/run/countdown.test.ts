@@ -23,7 +23,7 @@ describe('the countdown of a command', () => {
 
   const extendBy = (ms: number) => countdown.extend(later(now(), ms))
 
-  it('sends SIGTERM the grace before SIGKILL', () => {
+  it('the countdown of a command sends SIGTERM the grace before SIGKILL', () => {
     extendBy(20_000)
     pass(14_990)
     expect(sent).toEqual([])
@@ -43,7 +43,7 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual([])
   })
 
-  it('ignores an answer that a later one has overtaken', () => {
+  it('the countdown of a command ignores an answer that a later one has overtaken', () => {
     const early = later(now(), 10_000)
     extendBy(20_000)
     countdown.extend(early)
@@ -51,7 +51,7 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual([])
   })
 
-  it('reads a renewal that came while the process was delayed before it sends a signal', () => {
+  it('the countdown of a command reads a renewal that came while the process was delayed before it sends a signal', () => {
     extendBy(20_000)
     vi.setSystemTime(Date.now() + 60_000)
     // Due at the same moment as the check of the countdown, and run after its timer.
@@ -60,7 +60,7 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual([])
   })
 
-  it('does not stop after SIGTERM, even if the lease is renewed again', () => {
+  it('the countdown of a command does not stop after SIGTERM, even if the lease is renewed again', () => {
     extendBy(20_000)
     pass(16_000)
     extendBy(20_000)
@@ -68,14 +68,14 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual(['SIGTERM', 'SIGKILL'])
   })
 
-  it('sends no SIGTERM if another process has sent it', () => {
+  it('the countdown of a command sends no SIGTERM if another process has sent it', () => {
     extendBy(20_000)
     countdown.markTerminating()
     pass(20_000)
     expect(sent).toEqual(['SIGKILL'])
   })
 
-  it('ends a command early with the grace, but no later than planned', () => {
+  it('the countdown of a command ends a command early with the grace, but no later than planned', () => {
     extendBy(20_000)
     countdown.endNow()
     expect(sent).toEqual(['SIGTERM'])
@@ -112,7 +112,7 @@ describe('the countdown of a command', () => {
     expect(sent).toEqual([])
   })
 
-  it('sends nothing once it is cancelled', () => {
+  it('the countdown of a command sends nothing once it is cancelled', () => {
     extendBy(20_000)
     countdown.cancel()
     pass(60_000)

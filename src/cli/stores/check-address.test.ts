@@ -42,7 +42,7 @@ describe('the address of a store', () => {
     ],
     ['no scheme', 'locks', /locks is not the address of a store/],
     ['a name of every object', 'constructor:x', /is not the address of a store/],
-  ])('is refused: %s', (_, address, message) => {
+  ])('the address of a store is refused: %s', (_, address, message) => {
     expect(() => checkAddress(address)).toThrow(expect.objectContaining({ exitCode: 64 }))
     expect(() => checkAddress(address)).toThrow(message)
   })
@@ -67,7 +67,7 @@ describe('the address of a store', () => {
     'etcd://root:pass@a:2379,b:2379,c:2379?prefix=x/',
     'etcds://a',
     'https://TOKEN@host/base?key=x',
-  ])('is accepted: %s', (address) => {
+  ])('the address of a store is accepted: %s', (address) => {
     checkAddress(address)
   })
 })

@@ -129,7 +129,7 @@ describe('a draft', () => {
     await settle()
   }
 
-  it('is loaded, edited and saved automatically', async () => {
+  it('a draft is loaded, edited and saved automatically', async () => {
     expect(draft.state).toMatchObject({ content: BASE, status: 'saved', isWritable: false, isUnsaved: false })
     await edit()
     expect(draft.state.isWritable).toBe(true)
@@ -140,7 +140,7 @@ describe('a draft', () => {
     expect(draft.state).toMatchObject({ status: 'saved', isUnsaved: false, stored: 'second' })
   })
 
-  it('is saved while somebody types without a pause', async () => {
+  it('a draft is saved while somebody types without a pause', async () => {
     await edit()
     for (let n = 0; n < 10; n++) {
       draft.edit(`word ${n}`)
@@ -149,7 +149,7 @@ describe('a draft', () => {
     expect(lock.content).toMatch(/^word \d$/)
   })
 
-  it('is not saved yet if the server has confirmed an earlier content', async () => {
+  it('a draft is not saved yet if the server has confirmed an earlier content', async () => {
     await edit()
     lock.slowSaves = []
     draft.edit('second')
@@ -166,7 +166,7 @@ describe('a draft', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  it('sends one save after the other', async () => {
+  it('a draft sends one save after the other', async () => {
     await edit()
     lock.slowSaves = []
     draft.edit('second')
@@ -182,7 +182,7 @@ describe('a draft', () => {
     expect(lock.saves).toEqual(['second', 'third'])
   })
 
-  it('reads a long content only when it is needed, and once', async () => {
+  it('a draft reads a long content only when it is needed, and once', async () => {
     await edit()
     let reads = 0
     for (let n = 0; n < 100; n++)
@@ -196,7 +196,7 @@ describe('a draft', () => {
     expect([lock.content, reads]).toEqual(['text 99', 1])
   })
 
-  it('cannot be edited before it is known what others saved before the grant', async () => {
+  it('a draft cannot be edited before it is known what others saved before the grant', async () => {
     lock.slowLoads = []
     lock.take()
     expect(draft.state).toMatchObject({ status: 'loading', isWritable: false })
@@ -206,7 +206,7 @@ describe('a draft', () => {
     expect(draft.state).toMatchObject({ status: 'saved', isWritable: true })
   })
 
-  it('is loaded again after a load failed, so that the holder can write', async () => {
+  it('a draft is loaded again after a load failed, so that the holder can write', async () => {
     lock.isOnline = false
     lock.take()
     await settle()
@@ -216,7 +216,7 @@ describe('a draft', () => {
     expect(draft.state).toMatchObject({ status: 'saved', isWritable: true, error: null })
   })
 
-  it('waits longer after each failure, and not at all when the server is back', async () => {
+  it('a draft waits longer after each failure, and not at all when the server is back', async () => {
     lock.isOnline = false
     lock.take()
     await settle(60_000)
@@ -228,7 +228,7 @@ describe('a draft', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  it('is not replaced by a load that arrives late', async () => {
+  it('a draft is not replaced by a load that arrives late', async () => {
     await edit()
     lock.slowLoads = []
     lock.change({ savedAt: 'now' })
@@ -241,7 +241,7 @@ describe('a draft', () => {
     expect(draft.state).toMatchObject({ content: 'second', status: 'saved' })
   })
 
-  it('is saved by a holder whose lock expired, if nobody got the lock since', async () => {
+  it('a draft is saved by a holder whose lock expired, if nobody got the lock since', async () => {
     await edit()
     draft.edit('second')
     lock.lose()
@@ -249,7 +249,7 @@ describe('a draft', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('is kept after the lock was lost without a connection, and saved if nobody got the lock since', async () => {
+  it('a draft is kept after the lock was lost without a connection, and saved if nobody got the lock since', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('second')
@@ -263,7 +263,7 @@ describe('a draft', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  it('is kept, and saved with the next grant if nobody has saved since', async () => {
+  it('a draft is kept, and saved with the next grant if nobody has saved since', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('second')
@@ -275,14 +275,14 @@ describe('a draft', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('is kept if the page lets the user write without the lock', async () => {
+  it('a draft is kept if the page lets the user write without the lock', async () => {
     draft.edit('too early')
     expect(draft.state).toMatchObject({ content: 'too early', status: 'kept', isUnsaved: true })
     await edit()
     expect(lock.content).toBe('too early')
   })
 
-  it('does not take its own save for that of another, if the answer was lost', async () => {
+  it('a draft does not take its own save for that of another, if the answer was lost', async () => {
     await edit()
     lock.isDeaf = true
     draft.edit('second')
@@ -300,7 +300,7 @@ describe('a draft', () => {
   })
 
   describe('beside what another tab has saved in between', () => {
-    it('is merged and saved by itself if the edits are separate', async () => {
+    it('beside what another tab has saved in between is merged and saved by itself if the edits are separate', async () => {
       await loseTo('one\ntwo\nTHREE', 'ONE\ntwo\nthree')
       expect(draft.state).toMatchObject({ content: 'ONE\ntwo\nthree', status: 'kept', isOutdated: true })
       await edit()
@@ -308,7 +308,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ content: 'ONE\ntwo\nTHREE', status: 'saved', isOutdated: false })
     })
 
-    it('is a conflict if both have changed the same words, and overwrites nothing', async () => {
+    it('beside what another tab has saved in between is a conflict if both have changed the same words, and overwrites nothing', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       await edit()
       await settle(60_000)
@@ -323,7 +323,7 @@ describe('a draft', () => {
       })
     })
 
-    it('is saved with the edits of both when the user takes mine', async () => {
+    it('beside what another tab has saved in between is saved with the edits of both when the user takes mine', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       await edit()
       await draft.takeMine()
@@ -331,7 +331,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ status: 'saved', theirs: null })
     })
 
-    it('is saved with the next grant when the user takes mine without the lock', async () => {
+    it('beside what another tab has saved in between is saved with the next grant when the user takes mine without the lock', async () => {
       await loseTo('theirs')
       await draft.takeMine()
       expect(draft.state).toMatchObject({ status: 'kept', content: 'mine', theirs: null })
@@ -339,14 +339,14 @@ describe('a draft', () => {
       expect(lock.content).toBe('mine')
     })
 
-    it('is what the user has made of both', async () => {
+    it('beside what another tab has saved in between is what the user has made of both', async () => {
       await loseTo('theirs')
       await edit()
       await draft.merge('theirs and mine')
       expect([lock.content, draft.state.status]).toEqual(['theirs and mine', 'saved'])
     })
 
-    it('can be edited during a conflict, and waits until the user has decided', async () => {
+    it('beside what another tab has saved in between can be edited during a conflict, and waits until the user has decided', async () => {
       await loseTo('theirs')
       await edit()
       draft.edit('mine, and theirs')
@@ -356,7 +356,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('mine, and theirs')
     })
 
-    it('shows what the holder saves later in the same turn, and removes none of it', async () => {
+    it('beside what another tab has saved in between shows what the holder saves later in the same turn, and removes none of it', async () => {
       await loseTo('one\nTWO!\nthree', 'one\nTwo?\nthree')
       lock.content = 'one\nTWO!\nthree and four'
       lock.change({ savedAt: 'later in the turn' })
@@ -383,7 +383,7 @@ describe('a draft', () => {
       })
     })
 
-    it('is no conflict any more when the others have written the same', async () => {
+    it('beside what another tab has saved in between is no conflict any more when the others have written the same', async () => {
       await loseTo('theirs')
       lock.anotherWrites('mine')
       lock.change({ savedAt: 'even later' })
@@ -391,7 +391,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ status: 'saved', content: 'mine', theirs: null, isUnsaved: false })
     })
 
-    it('never overwrites it with a new grant either, if no save was refused before', async () => {
+    it('beside what another tab has saved in between never overwrites it with a new grant either, if no save was refused before', async () => {
       await edit()
       lock.isOnline = false
       draft.edit('mine')
@@ -405,7 +405,7 @@ describe('a draft', () => {
       expect(draft.state.status).toBe('conflict')
     })
 
-    it('is replaced by the stored content when the user wants that, and can be brought back', async () => {
+    it('beside what another tab has saved in between is replaced by the stored content when the user wants that, and can be brought back', async () => {
       await loseTo('theirs')
       await edit()
       draft.takeTheirs()
@@ -445,7 +445,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('ONE\nTWO!\nTHREE')
     })
 
-    it('is saved with the next grant when the user takes theirs without the lock', async () => {
+    it('beside what another tab has saved in between is saved with the next grant when the user takes theirs without the lock', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       draft.takeTheirs()
       await settle()
@@ -477,7 +477,7 @@ describe('a draft', () => {
       },
     )
 
-    it('is not saved over what another tab saved while this tab read for an earlier grant', async () => {
+    it('beside what another tab has saved in between is not saved over what another tab saved while this tab read for an earlier grant', async () => {
       await loseTo('theirs')
       await edit()
       lock.slowLoads = []
@@ -495,7 +495,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ status: 'conflict', content: 'mine', theirs: 'theirs, later' })
     })
 
-    it('does not overwrite a version that the user has not seen', async () => {
+    it('beside what another tab has saved in between does not overwrite a version that the user has not seen', async () => {
       await loseTo('theirs')
       lock.anotherWrites('theirs, later')
       lock.take()
@@ -506,7 +506,7 @@ describe('a draft', () => {
     })
   })
 
-  it('is saved when somebody who was signed out is back', async () => {
+  it('a draft is saved when somebody who was signed out is back', async () => {
     await edit()
     const save = lock.save
     lock.save = () => Promise.reject(new LeaseError('store-failed', 'sign in', { cause: { status: 401 } }))
@@ -518,7 +518,7 @@ describe('a draft', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('is no conflict with itself because of its line ends', async () => {
+  it('a draft is no conflict with itself because of its line ends', async () => {
     await edit()
     draft.edit('one\r\ntwo')
     await settle(600)
@@ -533,7 +533,7 @@ describe('a draft', () => {
     expect([lock.content, draft.state.status]).toEqual(['one\ntwo\nthree', 'saved'])
   })
 
-  it('that cannot be encoded is refused with the reason, and can be corrected', async () => {
+  it('a draft that cannot be encoded is refused with the reason, and can be corrected', async () => {
     await draft.close()
     const encode = (text: string) => {
       if (text.includes('?')) throw new TypeError('no question marks')
@@ -555,7 +555,7 @@ describe('a draft', () => {
     expect([lock.content, draft.state.status]).toEqual(['what', 'saved'])
   })
 
-  it('is loaded again after events may have been missed', async () => {
+  it('a draft is loaded again after events may have been missed', async () => {
     lock.anotherWrites('second')
     lock.change({ gaps: 1 })
     await settle()
@@ -580,7 +580,7 @@ describe('a draft', () => {
       })
       await settle()
     }
-    it('does not keep the user from writing if the storage of the browser never answers, and comes when it does', async () => {
+    it('a draft that earlier pages left behind does not keep the user from writing if the storage of the browser never answers, and comes when it does', async () => {
       await draft.close()
       let offer = (_unsaved: Unsaved) => false
       draft = openDraft(textCodec, {
@@ -602,7 +602,7 @@ describe('a draft', () => {
       expect([lock.content, draft.state.status]).toEqual(['typed before the crash', 'saved'])
     })
 
-    it('does not replace what the user has just given up and may bring back', async () => {
+    it('a draft that earlier pages left behind does not replace what the user has just given up and may bring back', async () => {
       left = []
       await reopen()
       await loseTo('theirs')
@@ -613,7 +613,7 @@ describe('a draft', () => {
       expect(left).toHaveLength(1)
     })
 
-    it('can be decided before the stored version is loaded', async () => {
+    it('a draft that earlier pages left behind can be decided before the stored version is loaded', async () => {
       lock.anotherWrites('one\nTWO!\nthree')
       const base = { token: lock.savedUnder, content: lock.content }
       left = [leave('one\nTwo?\nTHREE', { base, theirs: ['one\nTWO!\nTHREE'] })]
@@ -635,7 +635,7 @@ describe('a draft', () => {
       ...more,
     })
 
-    it('is shown, and saved with the next grant if nobody has saved since', async () => {
+    it('a draft that earlier pages left behind is shown, and saved with the next grant if nobody has saved since', async () => {
       left = [leave('typed before the crash')]
       await reopen()
       expect(draft.state).toMatchObject({
@@ -648,7 +648,7 @@ describe('a draft', () => {
       expect(kept).toBeNull()
     })
 
-    it('is merged with what was saved since', async () => {
+    it('a draft that earlier pages left behind is merged with what was saved since', async () => {
       left = [leave('ONE\ntwo\nthree')]
       lock.anotherWrites('one\ntwo\nTHREE')
       await reopen()
@@ -656,7 +656,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('ONE\ntwo\nTHREE')
     })
 
-    it('overwrites nothing that was saved since', async () => {
+    it('a draft that earlier pages left behind overwrites nothing that was saved since', async () => {
       left = [leave('typed before the crash')]
       lock.anotherWrites('theirs')
       await reopen()
@@ -667,7 +667,7 @@ describe('a draft', () => {
       expect(kept).toMatchObject({ content: 'typed before the crash', theirs: ['theirs'] })
     })
 
-    it('is still a conflict if it was one', async () => {
+    it('a draft that earlier pages left behind is still a conflict if it was one', async () => {
       lock.anotherWrites('theirs')
       left = [leave('mine', { base: { token: 1, content: 'theirs' }, theirs: ['theirs'] })]
       await reopen()
@@ -676,7 +676,7 @@ describe('a draft', () => {
       expect([lock.content, draft.state.status]).toEqual(['theirs', 'conflict'])
     })
 
-    it('is forgotten if its last save arrived after all', async () => {
+    it('a draft that earlier pages left behind is forgotten if its last save arrived after all', async () => {
       lock.anotherWrites('typed before the crash')
       left = [leave('typed before the crash', { sentWith: 1 })]
       await reopen()
@@ -684,7 +684,7 @@ describe('a draft', () => {
       expect(kept).toBeNull()
     })
 
-    it('continues an earlier save of its own', async () => {
+    it('a draft that earlier pages left behind continues an earlier save of its own', async () => {
       lock.anotherWrites('typed before')
       left = [leave('typed before the crash', { sentWith: 1 })]
       await reopen()
@@ -692,7 +692,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('typed before the crash')
     })
 
-    it('is taken one page after the other', async () => {
+    it('a draft that earlier pages left behind is taken one page after the other', async () => {
       left = [leave('ONE\ntwo\nthree'), leave('one\ntwo\nTHREE')]
       await reopen()
       await edit()
@@ -701,7 +701,7 @@ describe('a draft', () => {
       expect([left, kept]).toEqual([[], null])
     })
 
-    it('stays where it is while the user has typed something else', async () => {
+    it('a draft that earlier pages left behind stays where it is while the user has typed something else', async () => {
       left = []
       await reopen()
       await edit()
@@ -712,7 +712,7 @@ describe('a draft', () => {
       expect([lock.content, left.length]).toEqual(['typed', 1])
     })
 
-    it('is kept until it is saved, also while the draft is being closed', async () => {
+    it('a draft that earlier pages left behind is kept until it is saved, also while the draft is being closed', async () => {
       left = []
       await reopen()
       await edit()
@@ -728,7 +728,7 @@ describe('a draft', () => {
     })
   })
 
-  it('is saved completely before the lock is handed over', async () => {
+  it('a draft is saved completely before the lock is handed over', async () => {
     await edit()
     draft.edit('second')
     await Promise.all([...lock.steps].map((step) => step()))
@@ -738,13 +738,13 @@ describe('a draft', () => {
     await expect(draft.flush()).rejects.toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('counts as input of a holder, wherever it was typed', async () => {
+  it('a draft counts as input of a holder, wherever it was typed', async () => {
     await edit()
     draft.edit('typed in an iframe')
     expect(lock.touches).toBe(1)
   })
 
-  it('is saved at once when another tab asks for the lock', async () => {
+  it('a draft is saved at once when another tab asks for the lock', async () => {
     await edit()
     draft.edit('second')
     lock.change({
@@ -762,7 +762,7 @@ describe('a draft', () => {
     expect(lock.content).toBe('second')
   })
 
-  it('can still be edited after the server refused it', async () => {
+  it('a draft can still be edited after the server refused it', async () => {
     await edit()
     draft.edit('x'.repeat(200))
     await settle(600)
@@ -773,7 +773,7 @@ describe('a draft', () => {
     expect(draft.state.error).toBeNull()
   })
 
-  it('accepts no edit after it was closed', async () => {
+  it('a draft accepts no edit after it was closed', async () => {
     await draft.close()
     expect(() => draft.edit('late')).toThrow(expect.objectContaining({ code: 'closed' }))
   })
@@ -784,7 +784,7 @@ describe('a draft', () => {
       await edit()
     })
 
-    it('overwrites it only when the user says so, and is saved automatically from then on', async () => {
+    it('a draft when the stored content cannot be read overwrites it only when the user says so, and is saved automatically from then on', async () => {
       expect(draft.state).toMatchObject({ content: BASE, status: 'unreadable', isUnsaved: false })
       draft.edit('second')
       await settle(5000)
@@ -796,7 +796,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('third')
     })
 
-    it('can be discarded', async () => {
+    it('a draft when the stored content cannot be read can be discarded', async () => {
       draft.edit('second')
       draft.takeTheirs()
       await settle()
@@ -805,7 +805,7 @@ describe('a draft', () => {
       expect(lock.isDamaged).toBe(true)
     })
 
-    it('does not overwrite what another tab has saved since', async () => {
+    it('a draft when the stored content cannot be read does not overwrite what another tab has saved since', async () => {
       draft.edit('mine')
       lock.lose()
       lock.anotherWrites('theirs')
@@ -815,7 +815,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('mine')
     })
 
-    it('does not overwrite what another tab has saved since, also when the user has just agreed', async () => {
+    it('a draft when the stored content cannot be read does not overwrite what another tab has saved since, also when the user has just agreed', async () => {
       draft.edit('mine')
       lock.lose()
       lock.anotherWrites('theirs')
@@ -826,7 +826,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ content: 'mine', status: 'conflict', stored: 'theirs' })
     })
 
-    it('shows the stored content as soon as it can be read', async () => {
+    it('a draft when the stored content cannot be read shows the stored content as soon as it can be read', async () => {
       lock.anotherWrites('theirs')
       lock.change({ savedAt: 'now' })
       await settle()
@@ -834,7 +834,7 @@ describe('a draft', () => {
     })
   })
 
-  it('does not overwrite content that became unreadable before the next grant', async () => {
+  it('a draft does not overwrite content that became unreadable before the next grant', async () => {
     await edit()
     lock.isOnline = false
     draft.edit('mine')
@@ -848,13 +848,13 @@ describe('a draft', () => {
     expect(draft.state).toMatchObject({ content: 'mine', status: 'unreadable' })
   })
 
-  it('does not overwrite content that is not text', async () => {
+  it('a draft does not overwrite content that is not text', async () => {
     lock.content = { title: 'of another program' }
     await edit()
     expect(draft.state.status).toBe('unreadable')
   })
 
-  it('can be any JSON, and merges its fields', async () => {
+  it('a draft can be any JSON, and merges its fields', async () => {
     lock.content = { title: 'Plan', tags: ['a'] }
     await using notes = openDraft(jsonCodec({ title: '', tags: [] as string[] }))
     await settle()
@@ -865,7 +865,7 @@ describe('a draft', () => {
     expect(lock.content).toEqual({ title: 'The plan', tags: ['a', 'b'] })
   })
 
-  it('is always a conflict with another version if its codec cannot merge', async () => {
+  it('a draft is always a conflict with another version if its codec cannot merge', async () => {
     await draft.close()
     const { encode, decode } = textCodec
     draft = openDraft({ encode, decode })

@@ -26,11 +26,11 @@ describe('a three-way merge of texts', () => {
       '火曜日に新しい計画について決めます。',
     ],
     ['the same change on both sides', 'a\nb', 'a\nnew\nb', 'a\nnew\nb', 'a\nnew\nb'],
-  ])('keeps the edits of %s', (_, base, mine, theirs, expected) => {
+  ])('a three-way merge of texts keeps the edits of %s', (_, base, mine, theirs, expected) => {
     expect(mergeText(base, mine, theirs)).toEqual(merged(expected))
   })
 
-  it('asks only about the words that both sides have changed', () => {
+  it('a three-way merge of texts asks only about the words that both sides have changed', () => {
     const base = '# Plan\n\nWe meet on Monday in the small room.\n\nEnd'
     const mine = '# Plan\n\nWe meet on Tuesday in the small room.\n\nThe end'
     const theirs = '# The plan\n\nWe meet on Friday in the small room.\n\nEnd'
@@ -63,7 +63,7 @@ describe('a three-way merge of texts', () => {
       'one two three four five six seven nine',
     ],
     ['an empty text', '', 'mine', 'theirs'],
-  ])('never mixes %s', (_, base, mine, theirs) => {
+  ])('a three-way merge of texts never mixes %s', (_, base, mine, theirs) => {
     expect(mergeText(base, mine, theirs)).toEqual({ mine, theirs, overlaps: 1 })
   })
 
@@ -78,7 +78,7 @@ describe('a three-way merge of texts', () => {
   )
   const text = fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n'))
 
-  it('has nothing to ask if only one side has changed, or both in the same way', () => {
+  it('a three-way merge of texts has nothing to ask if only one side has changed, or both in the same way', () => {
     checkProperty(
       fc.property(text, text, (base, other) => {
         expect(mergeText(base, other, base)).toEqual(merged(other))
@@ -88,7 +88,7 @@ describe('a three-way merge of texts', () => {
     )
   })
 
-  it('has the same outcome for both sides', () => {
+  it('a three-way merge of texts has the same outcome for both sides', () => {
     checkProperty(
       fc.property(text, text, text, (base, mine, theirs) => {
         const outcome = mergeText(base, mine, theirs)
@@ -111,7 +111,7 @@ describe('a three-way merge of texts', () => {
       .join('\n')
   const linesOf = (lines: string) => new Set(lines.split('\n'))
 
-  it('loses no line that somebody wrote, and brings back none that somebody removed', () => {
+  it('a three-way merge of texts loses no line that somebody wrote, and brings back none that somebody removed', () => {
     checkProperty(
       fc.property(edits, edits, (ours, others) => {
         const length = Math.min(ours.length, others.length)
@@ -131,7 +131,7 @@ describe('a three-way merge of texts', () => {
     )
   })
 
-  it('asks nothing about edits with an untouched line between them', () => {
+  it('a three-way merge of texts asks nothing about edits with an untouched line between them', () => {
     checkProperty(
       fc.property(edits, edits, (above, below) => {
         const keep = (kinds: readonly string[]) => kinds.map(() => 'keep')

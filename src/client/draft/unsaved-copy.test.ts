@@ -65,7 +65,7 @@ describe('the copy of unsaved content', () => {
     return copy
   }
 
-  it('of a page that is gone is found, and belongs to this page from then on', async () => {
+  it('the copy of unsaved content of a page that is gone is found, and belongs to this page from then on', async () => {
     leave('gone', { at: 1, unsaved: LEFT })
     expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
     expect(Object.keys(storage)).toEqual([expect.not.stringContaining('gone')])
@@ -73,20 +73,20 @@ describe('the copy of unsaved content', () => {
     expect(await claimed(createUnsavedCopy('plan-2'))).toBeNull()
   })
 
-  it('of a page that is open is left alone', async () => {
+  it('the copy of unsaved content of a page that is open is left alone', async () => {
     leave('open', { at: 1, unsaved: LEFT })
     openPages = ['open']
     expect(await claimed(createUnsavedCopy('plan'))).toBeNull()
     expect(Object.keys(storage)).toHaveLength(1)
   })
 
-  it('that is not accepted stays where it is', async () => {
+  it('the copy of unsaved content that is not accepted stays where it is', async () => {
     leave('gone', { at: 1, unsaved: LEFT })
     await opened()
     expect(Object.keys(storage)).toEqual([expect.stringContaining('gone')])
   })
 
-  it('of this page comes before that of another, and then the oldest', async () => {
+  it('the copy of unsaved content of this page comes before that of another, and then the oldest', async () => {
     leave('newer', { at: 2, unsaved: { ...LEFT, content: 'newer' } })
     leave('gone', { at: 1, unsaved: LEFT })
     const own = await opened()
@@ -99,7 +99,7 @@ describe('the copy of unsaved content', () => {
     expect(await claimed(next)).toMatchObject({ content: 'newer' })
   })
 
-  it('that was saved is removed, and never offered', async () => {
+  it('the copy of unsaved content that was saved is removed, and never offered', async () => {
     leave('gone', { at: 1, unsaved: null })
     const copy = createUnsavedCopy('plan')
     expect(await claimed(copy)).toBeNull()
@@ -109,7 +109,7 @@ describe('the copy of unsaved content', () => {
     expect(Object.keys(storage)).toHaveLength(0)
   })
 
-  it('of an earlier draft of this page is not removed by that draft any more', async () => {
+  it('the copy of unsaved content of an earlier draft of this page is not removed by that draft any more', async () => {
     const earlier = await opened()
     earlier.keep(() => LEFT)
     expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
@@ -117,7 +117,7 @@ describe('the copy of unsaved content', () => {
     expect(Object.keys(storage)).toHaveLength(1)
   })
 
-  it('is found beside damaged ones, which stay', async () => {
+  it('the copy of unsaved content is found beside damaged ones, which stay', async () => {
     leave('damaged', { at: 1, unsaved: { content: 'no base' } })
     storage.setItem('holdfast:unsaved:"plan"damaged too', '{')
     leave('gone', { at: 2, unsaved: LEFT })
@@ -125,7 +125,7 @@ describe('the copy of unsaved content', () => {
     expect(Object.keys(storage)).toHaveLength(3)
   })
 
-  it('stays where it is if there is no room for another', async () => {
+  it('the copy of unsaved content stays where it is if there is no room for another', async () => {
     leave('gone', { at: 1, unsaved: LEFT })
     vi.spyOn(storage, 'setItem').mockImplementation(() => {
       throw new DOMException('full', 'QuotaExceededError')
@@ -134,14 +134,14 @@ describe('the copy of unsaved content', () => {
     expect(Object.keys(storage).filter((key) => key.endsWith('gone'))).toHaveLength(1)
   })
 
-  it('lasts as long as the page where storage is refused', async () => {
+  it('the copy of unsaved content lasts as long as the page where storage is refused', async () => {
     vi.stubGlobal('localStorage', undefined)
     const copy = await opened()
     copy.keep(() => LEFT)
     expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
   })
 
-  it('of short content is written with every key, of long content after a pause or when the page is hidden', async () => {
+  it('the copy of unsaved content of short content is written with every key, of long content after a pause or when the page is hidden', async () => {
     vi.useFakeTimers()
     const copy = await opened()
     const keys = 50
@@ -163,7 +163,7 @@ describe('the copy of unsaved content', () => {
     vi.useRealTimers()
   })
 
-  it('of long content is in the journal where IndexedDB is refused, unless it was saved meanwhile', async () => {
+  it('the copy of unsaved content of long content is in the journal where IndexedDB is refused, unless it was saved meanwhile', async () => {
     vi.useFakeTimers()
     const copy = await opened()
     const long = 'x'.repeat(30_000)

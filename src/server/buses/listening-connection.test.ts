@@ -48,7 +48,7 @@ const TEXT = JSON.stringify(MESSAGE)
 const openConnections = () => connections.filter(({ isClosed }) => !isClosed).length
 
 describe('the connection on which a bus listens', () => {
-  it('is opened once for all listeners, and closed after the last', async () => {
+  it('the connection on which a bus listens is opened once for all listeners, and closed after the last', async () => {
     const subscriptions = await Promise.all([bus.subscribe(listener), bus.subscribe(listener)])
     expect(connections).toHaveLength(1)
     connections[0]?.received(TEXT)
@@ -60,7 +60,7 @@ describe('the connection on which a bus listens', () => {
     expect(openConnections()).toBe(0)
   })
 
-  it('if it cannot be opened, the first listener gets the error, and nobody tries again', async () => {
+  it('the connection on which a bus listens if it cannot be opened, the first listener gets the error, and nobody tries again', async () => {
     refusal = new Error('refused')
     await expect(bus.subscribe(listener)).rejects.toMatchObject({
       code: 'store-unavailable',
@@ -70,13 +70,13 @@ describe('the connection on which a bus listens', () => {
     expect(connections).toHaveLength(1)
   })
 
-  it('is not tried at once again after a final error', async () => {
+  it('the connection on which a bus listens is not tried at once again after a final error', async () => {
     refusal = new LeaseError('store-failed', 'a pooler')
     for (let n = 0; n < 3; n++) await expect(bus.subscribe(listener)).rejects.toThrow('a pooler')
     expect(connections).toHaveLength(1)
   })
 
-  it('is given up if it does not open in time, and closed if it opens later', async () => {
+  it('the connection on which a bus listens is given up if it does not open in time, and closed if it opens later', async () => {
     const opened = Promise.withResolvers<void>()
     opening = opened.promise
     const subscribed = expect(bus.subscribe(listener)).rejects.toMatchObject({ code: 'store-unavailable' })
@@ -87,7 +87,7 @@ describe('the connection on which a bus listens', () => {
     expect([connections.length, openConnections()]).toEqual([1, 0])
   })
 
-  it('is opened again and again after it broke, until it is open', async () => {
+  it('the connection on which a bus listens is opened again and again after it broke, until it is open', async () => {
     await bus.subscribe(listener)
     refusal = new Error('refused')
     connections[0]?.broken()
@@ -103,7 +103,7 @@ describe('the connection on which a bus listens', () => {
     expect(connections).toHaveLength(count)
   })
 
-  it("is replaced when the bus's own messages do not arrive", async () => {
+  it("the connection on which a bus listens is replaced when the bus's own messages do not arrive", async () => {
     await bus.subscribe(listener)
     await bus.publish(MESSAGE)
     connections[0]?.received(TEXT)
@@ -114,7 +114,7 @@ describe('the connection on which a bus listens', () => {
     expect([connections.length, connections[0]?.isClosed, openConnections()]).toEqual([2, true, 1])
   })
 
-  it('is not open when it broke meanwhile', async () => {
+  it('the connection on which a bus listens is not open when it broke meanwhile', async () => {
     const opened = Promise.withResolvers<void>()
     opening = opened.promise
     const subscribed = bus.subscribe(listener)
@@ -125,7 +125,7 @@ describe('the connection on which a bus listens', () => {
     expect([connections.length, connections[0]?.isClosed, openConnections()]).toEqual([2, true, 1])
   })
 
-  it('is closed if it opens after the bus was closed', async () => {
+  it('the connection on which a bus listens is closed if it opens after the bus was closed', async () => {
     const opened = Promise.withResolvers<void>()
     opening = opened.promise
     const subscribed = expect(bus.subscribe(listener)).rejects.toMatchObject({ code: 'closed' })
@@ -135,17 +135,20 @@ describe('the connection on which a bus listens', () => {
     expect([connections.length, openConnections()]).toEqual([1, 0])
   })
 
-  it.each(['open', 'broken'])('stays closed once the bus was closed while it was %s', async (state) => {
-    await bus.subscribe(listener)
-    if (state === 'broken') connections[0]?.broken()
-    await bus.close()
-    await clock.advance(60_000)
-    expect([connections.length, openConnections()]).toEqual([1, 0])
-    await expect(bus.subscribe(listener)).rejects.toMatchObject({
-      code: 'closed',
-      message: 'this Toy bus was closed',
-    })
-  })
+  it.each(['open', 'broken'])(
+    'the connection on which a bus listens stays closed once the bus was closed while it was %s',
+    async (state) => {
+      await bus.subscribe(listener)
+      if (state === 'broken') connections[0]?.broken()
+      await bus.close()
+      await clock.advance(60_000)
+      expect([connections.length, openConnections()]).toEqual([1, 0])
+      await expect(bus.subscribe(listener)).rejects.toMatchObject({
+        code: 'closed',
+        message: 'this Toy bus was closed',
+      })
+    },
+  )
 })
 
 describe('a bus', () => {
@@ -158,7 +161,7 @@ describe('a bus', () => {
     '{"topic":"a"}',
     '{"topic":7,"data":{}}',
     '{"topic":"a","data":null}',
-  ])('ignores a malformed message: %s', async (text) => {
+  ])('a bus ignores a malformed message: %s', async (text) => {
     await bus.subscribe(listener)
     connections[0]?.received(text)
     expect(listener).not.toHaveBeenCalled()
@@ -177,7 +180,7 @@ describe('a bus', () => {
     })
   })
 
-  it('refuses a listener that is not a function', async () => {
+  it('a bus refuses a listener that is not a function', async () => {
     await expect(bus.subscribe(10n as never)).rejects.toThrow('listener: expected a function, got 10n')
     expect(connections).toHaveLength(0)
   })

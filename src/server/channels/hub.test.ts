@@ -34,7 +34,7 @@ describe('the channel of a room', () => {
   // As macOS spells the names of files.
   const room = '\u30ab\u3099'
 
-  it('that is not in NFC is refused, because its events have the name in NFC', async () => {
+  it('the channel of a room that is not in NFC is refused, because its events have the name in NFC', async () => {
     for (const prefix of ['', 'private-', 'presence-'])
       expect(await fakeSocket(hub).subscribe(`${prefix}document.${room}`)).toEqual(refused(400))
     expect(await fakeSocket(hub).subscribe(`document.${room.normalize('NFC')}`)).toMatchObject([
@@ -44,7 +44,7 @@ describe('the channel of a room', () => {
 })
 
 describe('a connection', () => {
-  it('gets its id, and the seconds of silence after which it should ping', () => {
+  it('a connection gets its id, and the seconds of silence after which it should ping', () => {
     const sent: string[] = []
     const connection = { send: (text: string) => sent.push(text), close() {} }
     open({ activityTimeout: '12s' })
@@ -60,14 +60,14 @@ describe('a connection', () => {
     [4006, 'a protocol that is not a number', { protocol: '7.x' }],
     [4007, 'another protocol', { protocol: '6' }],
     [4009, 'a foreign origin', { refusedOrigin: 'https://evil.test' }],
-  ])('is refused with %i: %s', (code, _, request) => {
+  ])('a connection is refused with %i: %s', (code, _, request) => {
     const socket = fakeSocket(hub, request)
     expect(socket.code).toBe(code)
     expect(socket.take()).toEqual(errorFrame(code))
     expect(hub.sockets).toBe(0)
   })
 
-  it('is refused above the limit of one client, until that client closes some', () => {
+  it('a connection is refused above the limit of one client, until that client closes some', () => {
     open({ limits: { socketsPerClient: 1000 } })
     const sockets = Array.from({ length: 10_000 }, () => fakeSocket(hub))
     expect(sockets.filter(({ code }) => code === 4004)).toHaveLength(9000)
@@ -114,7 +114,7 @@ describe('a frame', () => {
     },
   )
 
-  it('is one too many in a second: the socket is ended, and gets no more answers', () => {
+  it('a frame is one too many in a second: the socket is ended, and gets no more answers', () => {
     open({ limits: { framesPerSecond: 5 } })
     const socket = fakeSocket(hub)
     for (let n = 0; n < 9; n++) socket.say('pusher:ping')
@@ -122,7 +122,7 @@ describe('a frame', () => {
     expect(socket.code).toBe(4301)
   })
 
-  it('is answered if many of them come over many seconds', async () => {
+  it('a frame is answered if many of them come over many seconds', async () => {
     open({ limits: { framesPerSecond: 5 } })
     const socket = fakeSocket(hub)
     for (let n = 0; n < 25; n++) {
@@ -139,30 +139,35 @@ describe('a subscription', () => {
     ['private-document.x:y', undefined],
     ['presence-a', { user_id: '7', user_info: { name: 'Ann' } }],
     ['presence-a', { user_id: 7 }],
-  ])('to %s needs a signature for exactly this socket and channel', async (channel, member) => {
-    const [socket, other] = [fakeSocket(hub), fakeSocket(hub)]
-    const channel_data = member && JSON.stringify(member)
-    const auth = await hub.sign(socket.id, channel, channel_data)
-    const forged = `${auth.slice(0, -1)}${auth.endsWith('0') ? '1' : '0'}`
-    for (const bad of [
-      undefined,
-      7,
-      '',
-      'x',
-      forged,
-      auth.toUpperCase(),
-      `${auth}0`,
-      auth.replace(KEY, 'other'),
-    ])
-      expect(await socket.subscribe(channel, { auth: bad, channel_data })).toEqual(refused(401, channel))
-    expect(await other.subscribe(channel, { auth, channel_data })).toEqual(refused(401, channel))
-    expect(await socket.subscribe(`${channel}b`, { auth, channel_data })).toEqual(refused(401, `${channel}b`))
-    expect(await socket.subscribe(channel, { auth, channel_data })).toMatchObject([
-      { event: SUCCEEDED, channel },
-    ])
-  })
+  ])(
+    'a subscription to %s needs a signature for exactly this socket and channel',
+    async (channel, member) => {
+      const [socket, other] = [fakeSocket(hub), fakeSocket(hub)]
+      const channel_data = member && JSON.stringify(member)
+      const auth = await hub.sign(socket.id, channel, channel_data)
+      const forged = `${auth.slice(0, -1)}${auth.endsWith('0') ? '1' : '0'}`
+      for (const bad of [
+        undefined,
+        7,
+        '',
+        'x',
+        forged,
+        auth.toUpperCase(),
+        `${auth}0`,
+        auth.replace(KEY, 'other'),
+      ])
+        expect(await socket.subscribe(channel, { auth: bad, channel_data })).toEqual(refused(401, channel))
+      expect(await other.subscribe(channel, { auth, channel_data })).toEqual(refused(401, channel))
+      expect(await socket.subscribe(`${channel}b`, { auth, channel_data })).toEqual(
+        refused(401, `${channel}b`),
+      )
+      expect(await socket.subscribe(channel, { auth, channel_data })).toMatchObject([
+        { event: SUCCEEDED, channel },
+      ])
+    },
+  )
 
-  it('is signed like Pusher does it', async () => {
+  it('a subscription is signed like Pusher does it', async () => {
     const signature = '58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4'
     expect(await hub.sign('1234.1234', 'private-foobar')).toBe(`${KEY}:${signature}`)
     const member = '{"user_id":10,"user_info":{"name":"Mr. Pusher"}}'
@@ -176,7 +181,7 @@ describe('a subscription', () => {
     ['', 'private-b', undefined],
     ['1.2', 'public', undefined],
     ['1.2', 'presence-a', undefined],
-  ])('is not signed for socket %j, channel %s, data %s', async (socketId, channel, data) => {
+  ])('a subscription is not signed for socket %j, channel %s, data %s', async (socketId, channel, data) => {
     await expect(hub.sign(socketId, channel, data)).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 
@@ -189,13 +194,13 @@ describe('a subscription', () => {
     '{"user_id":""}',
     '{"user_id":{}}',
     `{"user_id":"${'7'.repeat(2048)}"}`,
-  ])('to a presence channel needs the data of a member, not %s', async (channel_data) => {
+  ])('a subscription to a presence channel needs the data of a member, not %s', async (channel_data) => {
     const socket = fakeSocket(hub)
     const auth = await hub.sign(socket.id, 'presence-a', channel_data ?? '')
     expect(await socket.subscribe('presence-a', { auth, channel_data })).toEqual(refused(400, 'presence-a'))
   })
 
-  it('may be requested twice', async () => {
+  it('a subscription may be requested twice', async () => {
     const socket = fakeSocket(hub)
     const first = await socket.enter('presence-a', { user_id: '1' })
     expect(await socket.enter('presence-a', { user_id: '1' })).toEqual(first)
@@ -207,7 +212,7 @@ describe('a subscription', () => {
     expect(other.take()).toMatchObject([{ event: 'pusher_internal:member_removed', data: { user_id: '1' } }])
   })
 
-  it('to a presence channel is only for the member in the signature', async () => {
+  it('a subscription to a presence channel is only for the member in the signature', async () => {
     const socket = fakeSocket(hub)
     const [own, forged] = ['{"user_id":"1"}', '{"user_id":"2"}']
     const auth = await hub.sign(socket.id, 'presence-a', own)
@@ -215,7 +220,7 @@ describe('a subscription', () => {
     expect(await socket.subscribe('presence-a', { auth, channel_data: forged })).toEqual(refusal)
   })
 
-  it('that is ended before its signature was verified does not begin', async () => {
+  it('a subscription that is ended before its signature was verified does not begin', async () => {
     const socket = fakeSocket(hub)
     const auth = await hub.sign(socket.id, 'private-a')
     socket.say('pusher:subscribe', { channel: 'private-a', auth })
@@ -224,7 +229,7 @@ describe('a subscription', () => {
     expect([...hub.subscribed()]).toEqual([])
   })
 
-  it('is refused above the limit, until another one ends', async () => {
+  it('a subscription is refused above the limit, until another one ends', async () => {
     open({ limits: { channelsPerSocket: 2 } })
     const socket = fakeSocket(hub)
     for (const channel of ['a', 'b'])
@@ -234,7 +239,7 @@ describe('a subscription', () => {
     expect(await socket.subscribe('c')).toMatchObject([{ event: SUCCEEDED }])
   })
 
-  it('to a public channel can be forbidden', async () => {
+  it('a subscription to a public channel can be forbidden', async () => {
     open({ publicChannels: false })
     const socket = fakeSocket(hub)
     expect(await socket.subscribe('a')).toEqual(refused(403, 'a'))
@@ -243,7 +248,7 @@ describe('a subscription', () => {
 })
 
 describe('a broadcast', () => {
-  it('reaches the public, private and presence form of a channel, and nobody else', async () => {
+  it('a broadcast reaches the public, private and presence form of a channel, and nobody else', async () => {
     const [open, secret, present, elsewhere, gone] = Array.from({ length: 5 }, () => fakeSocket(hub))
     await open?.subscribe('document.1')
     await secret?.enter('private-document.1')
@@ -261,7 +266,7 @@ describe('a broadcast', () => {
     expect([elsewhere?.take(), gone?.take()]).toEqual([[], []])
   })
 
-  it('to one form of a channel reaches no other', async () => {
+  it('a broadcast to one form of a channel reaches no other', async () => {
     const [open, secret] = [fakeSocket(hub), fakeSocket(hub)]
     await open.subscribe('a')
     await secret.enter('private-a')
@@ -269,7 +274,7 @@ describe('a broadcast', () => {
     expect([open.take().length, secret.take().length]).toEqual([0, 1])
   })
 
-  it('skips the socket that caused it', async () => {
+  it('a broadcast skips the socket that caused it', async () => {
     const [one, two] = [fakeSocket(hub), fakeSocket(hub)]
     for (const socket of [one, two]) await socket.subscribe('a')
     hub.broadcast('a', 'document.saved', {}, one.id)
@@ -282,7 +287,7 @@ describe('a broadcast', () => {
     ['laravel', 'js', 'document.takeover-requested', 'App\\Events\\DocumentTakeoverRequested'],
     ['laravel', 'js', 'lease.wake', 'lease.wake'],
     ['laravel', 'holdfast', 'document.locked', 'document.locked'],
-  ] as const)('is named %s for %s: %s is %s', async (naming, library, event, name) => {
+  ] as const)('a broadcast is named %s for %s: %s is %s', async (naming, library, event, name) => {
     open({ naming })
     const socket = fakeSocket(hub, { library })
     await socket.subscribe('a')
@@ -295,7 +300,7 @@ describe('a silent socket', () => {
   it.each([
     ['answers', () => {}],
     ['answers with a pong of the WebSocket', 'alive'],
-  ] as const)('is pinged, and stays when it %s', async (_, answer) => {
+  ] as const)('a silent socket is pinged, and stays when it %s', async (_, answer) => {
     const socket = fakeSocket(hub)
     await clock.advance(30_000)
     expect(socket.take()).toEqual([{ event: 'pusher:ping', data: {} }])
@@ -306,7 +311,7 @@ describe('a silent socket', () => {
     expect([socket.take(), socket.code]).toEqual([[], null])
   })
 
-  it('is not ended before its answer is read, if this node stood still meanwhile', async () => {
+  it('a silent socket is not ended before its answer is read, if this node stood still meanwhile', async () => {
     let lateMs = 0
     open({
       clock: {
@@ -326,7 +331,7 @@ describe('a silent socket', () => {
     expect(socket.code).toBeNull()
   })
 
-  it('is ended with 4201 when it does not answer', async () => {
+  it('a silent socket is ended with 4201 when it does not answer', async () => {
     const socket = fakeSocket(hub)
     await clock.advance(70_000)
     expect(socket.take().map(({ event }) => event)).toEqual(['pusher:ping', 'pusher:error'])
@@ -347,7 +352,7 @@ describe('client events', () => {
     return { one, two }
   }
 
-  it.each(['private-a', 'presence-a'])('reach the others in %s', async (channel) => {
+  it.each(['private-a', 'presence-a'])('client events reach the others in %s', async (channel) => {
     const { one, two } = await begin(channel)
     one.say('client-typing', { at: 3 }, channel)
     await settled()
@@ -355,14 +360,14 @@ describe('client events', () => {
     expect(two.take()).toEqual([{ event: 'client-typing', channel, data: { at: 3 } }])
   })
 
-  it.each(['a', 'private-other', undefined])('are refused in %s', async (channel) => {
+  it.each(['a', 'private-other', undefined])('client events are refused in %s', async (channel) => {
     const { one, two } = await begin('a')
     one.say('client-typing', {}, channel)
     await settled()
     expect([one.take(), two.take()]).toEqual([errorFrame(4301), []])
   })
 
-  it('are refused above the limit of a second, and if they are nested too deeply', async () => {
+  it('client events are refused above the limit of a second, and if they are nested too deeply', async () => {
     const { one, two } = await begin('private-a')
     const nested = `${'['.repeat(8000)}${']'.repeat(8000)}`
     one.sayText(`{"event":"client-typing","channel":"private-a","data":${nested}}`)
@@ -379,7 +384,7 @@ describe('a malformed message of the bus', () => {
     { channel: 'document.1' },
     { channel: 'document.1', text: null },
     { channel: ['document.1'], text: '{}' },
-  ])('reaches nobody: %j', async (data) => {
+  ])('a malformed message of the bus reaches nobody: %j', async (data) => {
     let sent: string[] = []
     const connection = { send: (text: string) => sent.push(text), close() {} }
     const handler = hub.accept(connection, { key: KEY, protocol: '7', library: null, client: 'a' })
@@ -393,7 +398,7 @@ describe('a malformed message of the bus', () => {
 })
 
 describe('close', () => {
-  it('tells every socket to come back later, and refuses new ones with the same code', async () => {
+  it('close tells every socket to come back later, and refuses new ones with the same code', async () => {
     const sockets = [fakeSocket(hub), fakeSocket(hub)]
     await hub.close()
     expect([...sockets, fakeSocket(hub)].map(({ code }) => code)).toEqual([4100, 4100, 4100])
@@ -402,7 +407,7 @@ describe('close', () => {
     await hub.close()
   })
 
-  it('ends while the bus does not work', async () => {
+  it('close ends while the bus does not work', async () => {
     const silent = {
       ...bus,
       publish: () => new Promise<void>(() => {}),

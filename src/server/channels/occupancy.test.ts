@@ -36,7 +36,7 @@ async function ask() {
 }
 
 describe('the sockets of all nodes', () => {
-  it('are counted when every known node has answered, however many others have', async () => {
+  it('the sockets of all nodes are counted when every known node has answered, however many others have', async () => {
     const { counting, answer } = await ask()
     answer('b', 10)
     answer('new', 100)
@@ -47,14 +47,14 @@ describe('the sockets of all nodes', () => {
     expect(counting.result).toBe(1111)
   })
 
-  it('are counted once, though an answer comes twice', async () => {
+  it('the sockets of all nodes are counted once, though an answer comes twice', async () => {
     const { counting, answer } = await ask()
     for (const node of ['b', 'b', 'here', 'c']) answer(node, 10)
     await settled()
     expect(counting.result).toBe(21)
   })
 
-  it('of this node are known, though no message arrives', async () => {
+  it('the sockets of all nodes of this node are known, though no message arrives', async () => {
     const { id, counting } = await ask()
     receive({ ask: id, prefix: '' })
     receive({ answer: id, node: 'b', counts: 'malformed' })
@@ -63,14 +63,14 @@ describe('the sockets of all nodes', () => {
     expect(published).toHaveLength(1)
   })
 
-  it('of nodes of an earlier version are counted, too', async () => {
+  it('the sockets of all nodes of nodes of an earlier version are counted, too', async () => {
     const { counting, answer } = await ask()
     for (const node of ['', '']) answer(node, 10)
     await clock.advance(1000)
     expect(counting.result).toBe(21)
   })
 
-  it('of a node without others are counted without the bus', async () => {
+  it('the sockets of all nodes of a node without others are counted without the bus', async () => {
     nodes.peers = []
     expect((await occupancy.count('')).get(CHANNEL)).toBe(1)
     expect(published).toEqual([])

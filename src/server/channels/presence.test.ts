@@ -75,7 +75,7 @@ async function joined(node: Awaited<ReturnType<typeof startNode>>, ...ids: strin
 }
 
 describe('a member', () => {
-  it('is seen on all nodes, once, until its last socket has left', async () => {
+  it('a member is seen on all nodes, once, until its last socket has left', async () => {
     const [a, b] = [await startNode(), await startNode()]
     await joined(a, 'ann', 'ann')
     await joined(b, 'ann', 'bob')
@@ -95,7 +95,7 @@ describe('a member', () => {
       expect([node.members(), [...node.view.keys()], node.odd]).toEqual([['bob'], ['bob'], []])
   })
 
-  it('is known to a node that starts later, also if there are many members', async () => {
+  it('a member is known to a node that starts later, also if there are many members', async () => {
     const a = await startNode()
     await joined(a, ...Array.from({ length: 250 }, (_, n) => `user-${n}`))
     const b = await startNode()
@@ -120,7 +120,7 @@ describe('a member', () => {
     },
   )
 
-  it('is gone at once when its node says goodbye, even if its sockets close later', async () => {
+  it('a member is gone at once when its node says goodbye, even if its sockets close later', async () => {
     const [a, b] = [await startNode(), await startNode()]
     await joined(a, 'ann')
     await a.presence.stop()
@@ -132,7 +132,7 @@ describe('a member', () => {
     expect(afterwards).not.toHaveBeenCalled()
   })
 
-  it('is gone within 45 s when its node dies', async () => {
+  it('a member is gone within 45 s when its node dies', async () => {
     const [a, b] = [await startNode(), await startNode()]
     await joined(a, 'ann')
     await a.die()
@@ -142,7 +142,7 @@ describe('a member', () => {
     expect([b.members(), [...b.view]]).toEqual([[], []])
   })
 
-  it('is still there for a node that stood still, and did not hear of the others meanwhile', async () => {
+  it('a member is still there for a node that stood still, and did not hear of the others meanwhile', async () => {
     const [still, other] = [await startNode(), await startNode()]
     other.presence.join(ROOM, 'ann', null)
     await clock.advance(10_000)
@@ -158,7 +158,7 @@ describe('a member', () => {
     expect(still.members()).toEqual([])
   })
 
-  it('is not affected by messages of another version', async () => {
+  it('a member is not affected by messages of another version', async () => {
     const a = await startNode()
     await joined(a, 'ann')
     const envelope = { node: 'x', seq: 0 }

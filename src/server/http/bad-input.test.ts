@@ -189,12 +189,15 @@ describe('bad input', () => {
     ['https://a.test"<script>', 'pages of this origin may not call'],
     ['https://é.test', 'pages of this origin may not call'],
     [`https://${'x'.repeat(1000)}`, 'pages of this origin may not call'],
-  ])('from a page of %s gets a message with the origin, if it is well-formed', async (origin, message) => {
-    const { body } = await user.call('POST', LOCK, undefined, { headers: { Origin: origin } })
-    expect(body.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message))
-  })
+  ])(
+    'bad input from a page of %s gets a message with the origin, if it is well-formed',
+    async (origin, message) => {
+      const { body } = await user.call('POST', LOCK, undefined, { headers: { Origin: origin } })
+      expect(body.message).toEqual(typeof message === 'string' ? message : expect.stringMatching(message))
+    },
+  )
 
-  it('from another site without an origin is refused by its Sec-Fetch-Site header', async () => {
+  it('bad input from another site without an origin is refused by its Sec-Fetch-Site header', async () => {
     const program = bed.program('not-a-token')
     // Credentials that are for a proxy are ignored.
     const byProxy = { Authorization: 'Basic eDp5' }
@@ -204,7 +207,7 @@ describe('bad input', () => {
     expect((await program.call('POST', LOCK, undefined, { headers: byProxy })).status).toBe(200)
   })
 
-  it('that comes too often is answered with 429 and Retry-After', async () => {
+  it('bad input that comes too often is answered with 429 and Retry-After', async () => {
     await using narrow = await serviceBed({ settings: { rate: 10, burst: 5 } })
     const browser = narrow.browser()
     const answers = await Promise.all(Array.from({ length: 8 }, () => browser.call('GET', LOCK)))
@@ -214,14 +217,14 @@ describe('bad input', () => {
     expect((await browser.call('GET', LOCK)).status).toBe(200)
   })
 
-  it.each(['/openapi.json', '/metrics', '/readyz'])('to %s is limited too', async (path) => {
+  it.each(['/openapi.json', '/metrics', '/readyz'])('bad input to %s is limited too', async (path) => {
     await using narrow = await serviceBed({ settings: { rate: 10, burst: 5 } })
     const answers = await Promise.all(Array.from({ length: 8 }, () => narrow.browser().call('GET', path)))
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(3)
     expect((await narrow.browser().call('GET', '/healthz')).status).toBe(200)
   })
 
-  it('never gets a secret in the answer: neither the session nor the id of a lease', async () => {
+  it('bad input never gets a secret in the answer: neither the session nor the id of a lease', async () => {
     await user.call('POST', LOCK)
     const [id = ''] = user.cookie?.split('=')[1]?.split('.') ?? []
     const [[lease] = []] = await bed.store.read(['document:room-1'])
@@ -236,7 +239,7 @@ describe('bad input', () => {
     for (const secret of [id, lease?.id ?? 'none']) expect(text).not.toContain(secret)
   })
 
-  it('of any shape gets a documented answer from every route, and the service still works', async () => {
+  it('bad input of any shape gets a documented answer from every route, and the service still works', async () => {
     const { paths } = (await user.call('GET', '/openapi.json')).body as unknown as {
       paths: Record<string, object>
     }
@@ -267,7 +270,7 @@ describe('bad input', () => {
 })
 
 describe('pages of another origin that the settings name', () => {
-  it('may call with their cookies', async () => {
+  it('pages of another origin that the settings name may call with their cookies', async () => {
     const origin = 'https://app.example.com'
     await using open = await serviceBed({ settings: { origins: [origin], headers: 'X-Tenant' } })
     const page = open.browser()
@@ -288,7 +291,7 @@ describe('pages of another origin that the settings name', () => {
 })
 
 describe('the numbers of JSON', () => {
-  it('that a program writes from doubles are accepted, in any notation', () => {
+  it('the numbers of JSON that a program writes from doubles are accepted, in any notation', () => {
     checkProperty(
       fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (double) => {
         for (const text of [String(double), double.toExponential(), double.toPrecision(17)])
@@ -298,7 +301,7 @@ describe('the numbers of JSON', () => {
     )
   })
 
-  it('that would come back with another value are found', () => {
+  it('the numbers of JSON that would come back with another value are found', () => {
     checkProperty(
       fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
         const isKept = BigInt(Number(integer)) === integer
@@ -312,7 +315,7 @@ describe('the numbers of JSON', () => {
 })
 
 describe('the depth of JSON', () => {
-  it('is that of its arrays and objects, whatever its texts contain', () => {
+  it('the depth of JSON is that of its arrays and objects, whatever its texts contain', () => {
     const depthOf = (value: unknown): number =>
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
     const texts = fc.string({ unit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a') })

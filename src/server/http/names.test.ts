@@ -125,7 +125,7 @@ function send(bed: ServiceBed, { method, path, body }: Call): Promise<Answer> {
 }
 
 describe('a name in another form of Unicode', () => {
-  it('has a case for every operation', async () => {
+  it('a name in another form of Unicode has a case for every operation', async () => {
     await using bed = await serviceBed()
     const { paths } = Object((await bed.browser().call('GET', '/openapi.json')).body)
     const ids = Object.values<object>(paths).flatMap((path) =>
@@ -156,29 +156,32 @@ describe('a name in another form of Unicode', () => {
     },
   )
 
-  it.each(Object.entries(SIGNED))('is the same channel for %s', async (_, callWith) => {
-    await using bed = await serviceBed()
-    const socket = fakeSocket(bed.server.channels, { key: 'holdfast' })
-    await socket.enter(channel(NFC), { user_id: 'ann' })
-    const answers = []
-    for (const name of SPELLINGS) {
-      const { method, path, body } = await signed(bed, callWith(name))
-      const answer = await bed.program('').call(method, path, body, { headers: { Authorization: '' } })
-      answers.push([
-        answer.status,
-        JSON.stringify(answer.body).replaceAll(NFD, 'name').replaceAll(NFC, 'name'),
-        socket.take().length,
+  it.each(Object.entries(SIGNED))(
+    'a name in another form of Unicode is the same channel for %s',
+    async (_, callWith) => {
+      await using bed = await serviceBed()
+      const socket = fakeSocket(bed.server.channels, { key: 'holdfast' })
+      await socket.enter(channel(NFC), { user_id: 'ann' })
+      const answers = []
+      for (const name of SPELLINGS) {
+        const { method, path, body } = await signed(bed, callWith(name))
+        const answer = await bed.program('').call(method, path, body, { headers: { Authorization: '' } })
+        answers.push([
+          answer.status,
+          JSON.stringify(answer.body).replaceAll(NFD, 'name').replaceAll(NFC, 'name'),
+          socket.take().length,
+        ])
+      }
+      expect(answers[0]).toEqual(answers[1])
+      expect(answers[0]).toEqual([
+        200,
+        expect.stringMatching(/"(subscription_count|user_count)":1|"id":"ann"|name":\{\}/),
+        callWith(NFD).method === 'POST' ? 1 : 0,
       ])
-    }
-    expect(answers[0]).toEqual(answers[1])
-    expect(answers[0]).toEqual([
-      200,
-      expect.stringMatching(/"(subscription_count|user_count)":1|"id":"ann"|name":\{\}/),
-      callWith(NFD).method === 'POST' ? 1 : 0,
-    ])
-  })
+    },
+  )
 
-  it('is refused as the channel of a room by sockets and by the route that signs', async () => {
+  it('a name in another form of Unicode is refused as the channel of a room by sockets and by the route that signs', async () => {
     const asked: string[] = []
     const authorize = (_: unknown, __: unknown, resource: string) => asked.push(resource) > 0
     await using bed = await serviceBed({ authorize })

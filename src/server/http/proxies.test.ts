@@ -97,7 +97,7 @@ describe('the address of a client', () => {
     expect(senderOf(trustProxy, headers, connection).address).toBe(expected)
   })
 
-  it('is read from the chosen header only', () => {
+  it('the address of a client is read from the chosen header only', () => {
     const both = { 'x-forwarded-for': '1.1.1.1', forwarded: 'for=2.2.2.2' }
     expect(senderOf(1, both, 'p', 'forwarded').address).toBe('2.2.2.2')
     expect(senderOf(1, { forwarded: 'for=2.2.2.2' }, 'p', 'x-forwarded').address).toBe('p')
@@ -108,7 +108,7 @@ describe('the address of a client', () => {
 describe('the host and the protocol', () => {
   const direct = { host: 'inside:4321', 'x-forwarded-host': 'a.example', 'x-forwarded-proto': 'https' }
 
-  it('are those of the request without a trusted proxy', () => {
+  it('the host and the protocol are those of the request without a trusted proxy', () => {
     for (const [trust, connection] of [
       [false, '10.0.0.1'],
       [NETWORKS, '11.0.0.1'],
@@ -145,7 +145,7 @@ describe('the host and the protocol', () => {
     expect(senderOf(1, headers, '10.0.0.1')).toMatchObject({ host, isSecure })
   })
 
-  it('decide about the cookie, the own origin and the own name', async () => {
+  it('the host and the protocol decide about the cookie, the own origin and the own name', async () => {
     await using bed = await serviceBed({ settings: { trustProxy: NETWORKS, hosts: ['a.example'] } })
     const lock = async (remoteAddress: string) => {
       const headers = { ...direct, origin: 'https://a.example' }
@@ -165,7 +165,7 @@ describe('the limit of requests', () => {
     env?: object,
   ) => fetch(new Request(`${ORIGIN}/api/documents/room-1/lock`, { headers }), env)
 
-  it('counts addresses, and IPv6 addresses by their network', async () => {
+  it('the limit of requests counts addresses, and IPv6 addresses by their network', async () => {
     await using bed = await serviceBed({ settings: { trustProxy: 1, rate: 1, burst: 1 } })
     const statusOf = async (address: string) =>
       (
@@ -182,7 +182,7 @@ describe('the limit of requests', () => {
     expect(await statusOf('2001:db8:0:1::2')).toBe(200)
   })
 
-  it('counts whom clientOf names, whatever the cookie is', async () => {
+  it('the limit of requests counts whom clientOf names, whatever the cookie is', async () => {
     const clientOf = (_: Request, env: unknown) => Object(env).ip
     await using bed = await serviceBed({ clientOf, settings: { rate: 1, burst: 1 } })
     const statusOf = async (ip: string, Cookie = '') =>
@@ -192,7 +192,7 @@ describe('the limit of requests', () => {
     expect(await statusOf('2.2.2.2')).toBe(200)
   })
 
-  it('without addresses counts sessions: a stranger stops no session, and an invented cookie is none', async () => {
+  it('the limit of requests without addresses counts sessions: a stranger stops no session, and an invented cookie is none', async () => {
     const lines: unknown[] = []
     const log = (level: string, message: string) => level === 'warn' && lines.push(message)
     await using bed = await serviceBed({ log, settings: { rate: 1, burst: 3 } })
@@ -207,7 +207,7 @@ describe('the limit of requests', () => {
     expect(lines).toEqual(['addresses'])
   })
 
-  it('without addresses counts whom identify names, and those whom it does not know together', async () => {
+  it('the limit of requests without addresses counts whom identify names, and those whom it does not know together', async () => {
     const identify = (request: Request) => {
       const id = request.headers.get('x-user')
       return id === null ? null : { id }
@@ -236,7 +236,7 @@ describe('the path below which a client sees the service', () => {
   const prefixOf = (header: string, trustProxy: unknown = 1) =>
     senderOf(trustProxy, { 'x-forwarded-prefix': header }, '10.0.0.1').prefix
 
-  it('is what a trusted proxy has written', () => {
+  it('the path below which a client sees the service is what a trusted proxy has written', () => {
     expect(prefixOf('/locks')).toBe('/locks')
     expect(prefixOf('/team-1/locks/')).toBe('/team-1/locks')
     expect(prefixOf('/invented, /locks')).toBe('/locks')
@@ -258,11 +258,11 @@ describe('the path below which a client sees the service', () => {
     '/a b',
     '/a%2fb',
     `/${'a'.repeat(200)}`,
-  ])('is the root if the header is %j', (header) => {
+  ])('the path below which a client sees the service is the root if the header is %j', (header) => {
     expect(prefixOf(header)).toBe('')
   })
 
-  it('is the path of the cookie', async () => {
+  it('the path below which a client sees the service is the path of the cookie', async () => {
     await using bed = await serviceBed({ settings: { trustProxy: 1 } })
     const headers = { 'X-Forwarded-Prefix': '/locks', Origin: ORIGIN }
     const { headers: answered } = await bed

@@ -15,7 +15,7 @@ function acquire(bed: ServiceBed, token: string, resource: string) {
 }
 
 describe('an address that sends too many requests', () => {
-  it('may still send heartbeats and unlock', async () => {
+  it('an address that sends too many requests may still send heartbeats and unlock', async () => {
     await using bed = await serviceBed({ settings: FEW })
     const holder = bed.browser()
     expect((await holder.call('POST', LOCK)).status).toBe(200)
@@ -24,7 +24,7 @@ describe('an address that sends too many requests', () => {
     expect((await holder.call('DELETE', LOCK)).status).toBe(200)
   })
 
-  it('is limited in its heartbeats too', async () => {
+  it('an address that sends too many requests is limited in its heartbeats too', async () => {
     await using bed = await serviceBed({ settings: FEW })
     expect(await callTooOften(bed.browser(), 'PUT', LOCK)).toContain(429)
   })
@@ -41,7 +41,7 @@ describe('a program with a token of the settings', () => {
     }
   })
 
-  it('does not lift the limit for others at its address, nor for tokens that are guessed', async () => {
+  it('a program with a token of the settings does not lift the limit for others at its address, nor for tokens that are guessed', async () => {
     await using bed = await serviceBed({ settings: FEW })
     expect((await acquire(bed, LEASE_TOKEN, 'r')).status).toBe(200)
     expect(await callTooOften(bed.program('a-guess'), 'GET', '/api/leases')).toEqual([

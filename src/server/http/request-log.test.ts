@@ -47,7 +47,7 @@ describe('the id of a request', () => {
     expect(answered).toBe(line?.request_id)
   })
 
-  it('is in the answer to a request without a route', async () => {
+  it('the id of a request is in the answer to a request without a route', async () => {
     const lines = await linesOf(async (user) => {
       const { headers } = await user.call('GET', '/nothing', undefined, {
         headers: { 'X-Request-Id': 'r-9' },
@@ -59,7 +59,7 @@ describe('the id of a request', () => {
 })
 
 describe('a line of the log', () => {
-  it('has the public id of the user, as others see it', async () => {
+  it('a line of the log has the public id of the user, as others see it', async () => {
     let shown: unknown
     const [line] = await linesOf(async (user) => {
       shown = (await user.call('POST', LOCK)).body.you.session_id
@@ -67,7 +67,7 @@ describe('a line of the log', () => {
     expect(line?.user).toBe(shown)
   })
 
-  it('names no room', async () => {
+  it('a line of the log names no room', async () => {
     const call = async (user: Browser) => {
       await user.call('POST', LOCK)
       await user.call('PATCH', LOCK)
@@ -78,7 +78,7 @@ describe('a line of the log', () => {
     expect(paths).toEqual([LOCK, LOCK, '/my-room'])
   })
 
-  it('is at debug for heartbeats and probes', async () => {
+  it('a line of the log is at debug for heartbeats and probes', async () => {
     const lines = await linesOf(async (user) => {
       await user.call('POST', LOCK)
       await user.call('PUT', LOCK)
@@ -87,7 +87,7 @@ describe('a line of the log', () => {
     expect(lines.map(({ level }) => level)).toEqual(['info', 'debug', 'debug', 'debug', 'debug'])
   })
 
-  it('has the stack of a 500 with its causes, and no stack otherwise', async () => {
+  it('a line of the log has the stack of a 500 with its causes, and no stack otherwise', async () => {
     const authorize = () => {
       throw new Error('the rule is broken', { cause: new Error('no database') })
     }

@@ -587,20 +587,20 @@ describe('the routes', () => {
     expectDocumented(call, answer)
   })
 
-  it('are each called above', () => {
+  it('the routes are each called above', () => {
     const called = new Set(CALLS.map(([, , call]) => routeOf(call)?.id))
     // Those with a signature are called by the package pusher, in a test of their own.
     const unsigned = ROUTES.filter(({ signed }) => !signed).map(({ id }) => id)
     expect(unsigned.filter((id) => !called.has(id))).toEqual(['renewLeaseByQuery', 'releaseLeaseByQuery'])
   })
 
-  it('are all known to the fast router, and the list of locks is no room', async () => {
+  it('the routes are all known to the fast router, and the list of locks is no room', async () => {
     expect((await run(['user', 'POST', '/api/documents/locks', { rooms: ['a'] }])).status).toBe(200)
     expect((await run(['user', 'POST', '/api/documents/lock', { rooms: ['a'] }])).status).toBe(405)
     expect(bed.server.app.router.name).toContain('RegExpRouter')
   })
 
-  it('agree with the OpenAPI document, one by one', async () => {
+  it('the routes agree with the OpenAPI document, one by one', async () => {
     const { paths } = (await run(['user', 'GET', '/openapi.json'])).body as unknown as OpenApi
     const documented = Object.entries(paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
@@ -620,7 +620,7 @@ describe('the routes', () => {
     }
   })
 
-  it('know a token that contains spaces', async () => {
+  it('the routes know a token that contains spaces', async () => {
     const token = 'a long random text'
     await using other = await serviceBed({ settings: { leaseTokens: [token] } })
     expect((await other.program(token).call('GET', '/api/leases')).status).toBe(200)

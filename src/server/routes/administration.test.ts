@@ -14,7 +14,7 @@ async function shownLocks(store: LeaseStore) {
 }
 
 describe('the list of locks', () => {
-  it('counts those who wait in the store, whoever they are, with one call to it', async () => {
+  it('the list of locks counts those who wait in the store, whoever they are, with one call to it', async () => {
     const store = memoryStore()
     for (let n = 0; n < 50; n++) await store.acquire({ ...ASK, resource: `r${n}`, id: 'holder' })
     for (let n = 0; n < 30; n++) await store.acquire({ ...ASK, resource: 'r7', id: `${n}`, wake() {} })
@@ -25,7 +25,7 @@ describe('the list of locks', () => {
     expect(waiting).toHaveBeenCalledOnce()
   })
 
-  it('is shown without the numbers if a queue cannot be read', async () => {
+  it('the list of locks is shown without the numbers if a queue cannot be read', async () => {
     const store = memoryStore()
     await store.acquire({ ...ASK, resource: 'r', id: 'holder' })
     vi.spyOn(store as Required<LeaseStore>, 'waiting').mockRejectedValue(new Error('damaged'))
@@ -34,7 +34,7 @@ describe('the list of locks', () => {
 })
 
 describe('several leases of a resource', () => {
-  it('are shown with their shares, and each is counted, ended and recorded for itself', async () => {
+  it('several leases of a resource are shown with their shares, and each is counted, ended and recorded for itself', async () => {
     const changes: string[] = []
     const meter = {
       request() {},
@@ -117,7 +117,7 @@ describe('names in another form of Unicode', () => {
 })
 
 describe('a resource that is only kept', () => {
-  it('is listed with its last owner, the time left and its waiters, and is freed by force', async () => {
+  it('a resource that is only kept is listed with its last owner, the time left and its waiters, and is freed by force', async () => {
     await using bed = await serviceBed()
     const program = bed.program(LEASE_TOKEN)
     const ask = { ...ASK, id: 'a', atLeast: 60_000 }
@@ -148,7 +148,7 @@ describe('a resource that is only kept', () => {
     expect((await program.call('GET', '/api/locks')).body).toEqual({ locks: [] })
   })
 
-  it('has no holder as a room', async () => {
+  it('a resource that is only kept has no holder as a room', async () => {
     await using bed = await serviceBed()
     const admin = bed.program(ADMIN_TOKEN)
     await admin.call('POST', '/api/leases/document:room', { ...ASK, id: 'a', atLeast: 60_000 })
@@ -161,7 +161,7 @@ describe('a resource that is only kept', () => {
 })
 
 describe('a store without shared leases', () => {
-  it('is named in the refusal of each field that it lacks', async () => {
+  it('a store without shared leases is named in the refusal of each field that it lacks', async () => {
     const { supports, ...rest } = memoryStore()
     await using bed = await serviceBed({ store: { ...rest, supports: { ...supports, share: false } } })
     const program = bed.program(LEASE_TOKEN)
@@ -175,7 +175,7 @@ describe('a store without shared leases', () => {
 })
 
 describe('a store without a queue', () => {
-  it('leaves the numbers of leases open, and the nodes count the waiters of rooms', async () => {
+  it('a store without a queue leaves the numbers of leases open, and the nodes count the waiters of rooms', async () => {
     const { waiting: _, ...rest } = memoryStore()
     const store = { ...rest, supports: { ...rest.supports, queue: false } }
     await using bed = await serviceBed({ store })

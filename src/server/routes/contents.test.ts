@@ -27,7 +27,7 @@ const save = (content: string, token: number, ifMatch?: string, browser = user) 
 const etagOf = async () => (await user.call('GET', ROOM)).headers.get('etag') ?? ''
 
 describe('a content', () => {
-  it('has a revision as its ETag, and If-Match rejects a save over a newer one', async () => {
+  it('a content has a revision as its ETag, and If-Match rejects a save over a newer one', async () => {
     const token = await lock()
     expect(await etagOf()).toBe('"0"')
     const first = await save('one', token, '"0"')
@@ -61,26 +61,29 @@ describe('a content', () => {
     ['If-None-Match', '*', 200, 412],
     ['If-None-Match', 'ETAG', 200, 412],
     ['If-None-Match', '"1"', 200, 200],
-  ])('is saved and deleted with %s: %s as RFC 9110 says', async (name, value, whenEmpty, whenSaved) => {
-    const token = await lock()
-    const put = async (content: string) => {
-      const headers = {
-        [name]: value.replace('ETAG', await etagOf().then((tag) => (tag === '"0"' ? '"1"' : tag))),
+  ])(
+    'a content is saved and deleted with %s: %s as RFC 9110 says',
+    async (name, value, whenEmpty, whenSaved) => {
+      const token = await lock()
+      const put = async (content: string) => {
+        const headers = {
+          [name]: value.replace('ETAG', await etagOf().then((tag) => (tag === '"0"' ? '"1"' : tag))),
+        }
+        return user.call('PUT', ROOM, { content, token }, { headers })
       }
-      return user.call('PUT', ROOM, { content, token }, { headers })
-    }
-    expect((await put('one')).status).toBe(whenEmpty)
-    await save('two', token)
-    const etag = await etagOf()
-    const late = await put('three')
-    expect(late.status).toBe(whenSaved)
-    if (whenSaved === 412) expect(late.headers.get('etag')).toBe(etag)
-    expect((await user.call('GET', ROOM)).body.content).toBe(whenSaved === 412 ? 'two' : 'three')
-    const headers = { [name]: value.replace('ETAG', await etagOf()) }
-    expect((await user.call('DELETE', ROOM, undefined, { headers })).status).toBe(whenSaved)
-  })
+      expect((await put('one')).status).toBe(whenEmpty)
+      await save('two', token)
+      const etag = await etagOf()
+      const late = await put('three')
+      expect(late.status).toBe(whenSaved)
+      if (whenSaved === 412) expect(late.headers.get('etag')).toBe(etag)
+      expect((await user.call('GET', ROOM)).body.content).toBe(whenSaved === 412 ? 'two' : 'three')
+      const headers = { [name]: value.replace('ETAG', await etagOf()) }
+      expect((await user.call('DELETE', ROOM, undefined, { headers })).status).toBe(whenSaved)
+    },
+  )
 
-  it('is saved with If-Match: * though it was saved between the check and the save', async () => {
+  it('a content is saved with If-Match: * though it was saved between the check and the save', async () => {
     const documents = memoryDocuments({ clock: bed.clock })
     let isChanged = false
     await using other = await serviceBed({
@@ -104,7 +107,7 @@ describe('a content', () => {
     expect((await holder.call('GET', ROOM)).body.content).toBe('two')
   })
 
-  it('is not sent again if it is still the same', async () => {
+  it('a content is not sent again if it is still the same', async () => {
     const token = await lock()
     await save('one', token)
     const headers = { 'If-None-Match': await etagOf() }
@@ -114,7 +117,7 @@ describe('a content', () => {
     expect((await user.call('GET', ROOM, undefined, { headers })).status).toBe(200)
   })
 
-  it('is deleted by its holder, which the room is told', async () => {
+  it('a content is deleted by its holder, which the room is told', async () => {
     const heard = bed.socket('room-1')
     await save('text', await lock())
     const headers = { 'If-Match': '"1"' }
@@ -129,7 +132,7 @@ describe('a content', () => {
     await expect.poll(() => heard.at(-1)?.event).toBe('document.deleted')
   })
 
-  it('is not deleted by a late request of its holder, and a late save does not bring it back', async () => {
+  it('a content is not deleted by a late request of its holder, and a late save does not bring it back', async () => {
     const token = await lock()
     const remove = (query: string, browser = user) => browser.call('DELETE', `${ROOM}?${query}`)
     const put = (content: string, sequence: number) => user.call('PUT', ROOM, { content, token, sequence })
@@ -153,7 +156,7 @@ describe('a content', () => {
     expect((await user.call('GET', ROOM)).body).toMatchObject({ content: 'next turn' })
   })
 
-  it('is saved by a holder that locked the room hours ago, though its fence was swept', async () => {
+  it('a content is saved by a holder that locked the room hours ago, though its fence was swept', async () => {
     const token = await lock()
     for (let minutes = 0; minutes < 180; minutes++) {
       await user.call('PUT', LOCK)
@@ -164,7 +167,7 @@ describe('a content', () => {
 })
 
 describe('a save', () => {
-  it('with an earlier or a future token is refused with the reason', async () => {
+  it('a save with an earlier or a future token is refused with the reason', async () => {
     const earlier = await lock()
     await user.call('DELETE', LOCK)
     const latest = await lock(bed.browser('tab-2'))
@@ -183,7 +186,7 @@ describe('a save with a sequence', () => {
   const send = (content: string, token: number, sequence: unknown) =>
     user.call('PUT', ROOM, { content, token, sequence })
 
-  it('never replaces a newer one of the same lock, and says which one is stored', async () => {
+  it('a save with a sequence never replaces a newer one of the same lock, and says which one is stored', async () => {
     const token = await lock()
     expect((await send('two', token, 2)).status).toBe(200)
     expect(await send('one', token, 1)).toMatchObject({
@@ -193,7 +196,7 @@ describe('a save with a sequence', () => {
     expect((await user.call('GET', ROOM)).body).toMatchObject({ content: 'two' })
   })
 
-  it('is answered as before when it is repeated, also over another revision than If-Match says', async () => {
+  it('a save with a sequence is answered as before when it is repeated, also over another revision than If-Match says', async () => {
     const token = await lock()
     const body = { content: 'text', token, sequence: 5 }
     const headers = { 'If-Match': '"0"' }
@@ -204,16 +207,19 @@ describe('a save with a sequence', () => {
     expect(again.headers.get('etag')).toBe(first.headers.get('etag'))
   })
 
-  it.each([-1, 1.5, '1', null, 2 ** 53])('of %j is a malformed request', async (sequence) => {
-    expect(await send('text', await lock(), sequence)).toMatchObject({
-      status: 400,
-      body: { error: 'invalid_body', message: expect.stringContaining('sequence') },
-    })
-  })
+  it.each([-1, 1.5, '1', null, 2 ** 53])(
+    'a save with a sequence of %j is a malformed request',
+    async (sequence) => {
+      expect(await send('text', await lock(), sequence)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_body', message: expect.stringContaining('sequence') },
+      })
+    },
+  )
 })
 
 describe('fences of rooms where nothing was saved', () => {
-  it('are deleted an hour after the lock', async () => {
+  it('fences of rooms where nothing was saved are deleted an hour after the lock', async () => {
     const clock = new FakeClock(Date.UTC(2030, 0, 1, 12))
     const documents = memoryDocuments({ clock })
     const grant = { token: clock.now() * 1000, holder: 'a' }
@@ -227,7 +233,7 @@ describe('fences of rooms where nothing was saved', () => {
 })
 
 describe('a server on a store that others share', () => {
-  it('keeps no contents unless it is given documents', async () => {
+  it('a server on a store that others share keeps no contents unless it is given documents', async () => {
     const shared = { ...memoryStore({ clock: bed.clock }), kind: 'redis' }
     await using server = await serviceBed({ store: shared })
     const browser = server.browser()

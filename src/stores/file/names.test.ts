@@ -8,7 +8,7 @@ const resources = fc
   .filter((name) => name.isWellFormed())
 
 describe('the file name of a resource', () => {
-  it('has only characters that every file system supports, and leaves room for a suffix', () => {
+  it('the file name of a resource has only characters that every file system supports, and leaves room for a suffix', () => {
     checkProperty(fc.property(resources, (name) => /^[nh]-[a-z0-9_%-]{1,178}$/.test(keyOf(name))))
   })
 
@@ -23,7 +23,7 @@ describe('the file name of a resource', () => {
     expect(new Set(['job', 'Job', 'JOB', 'j%6fb', 'ＪＯＢ'].map(keyOf)).size).toBe(5)
   })
 
-  it('contains the resource, unless that is too long', () => {
+  it('the file name of a resource contains the resource, unless that is too long', () => {
     checkProperty(fc.property(resources, (name) => [name, null].includes(resourceOf(keyOf(name)))))
     expect(resourceOf(keyOf('invoice:42'))).toBe('invoice:42')
     expect(resourceOf(keyOf('x'.repeat(178)))).toBe('x'.repeat(178))
@@ -31,7 +31,7 @@ describe('the file name of a resource', () => {
     expect(keyOf('x'.repeat(512))).not.toBe(keyOf('x'.repeat(511)))
   })
 
-  it('is not read from a foreign file', () => {
+  it('the file name of a resource is not read from a foreign file', () => {
     for (const name of ['lost+found', 'n-A', 'n-%', 'n-%zz', 'n-%41%', 'n-a.b', '.DS_Store'])
       expect(resourceOf(name)).toBeNull()
   })

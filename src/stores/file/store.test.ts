@@ -15,7 +15,7 @@ describe('a file store on a disk that does not answer', () => {
     return { clock, store: new FileStore(new LeaseDirectory('/nowhere', files, 'test'), clock) }
   }
 
-  it('fails calls after a while, in a way that may be retried', async () => {
+  it('a file store on a disk that does not answer fails calls after a while, in a way that may be retried', async () => {
     const { clock, store } = setUp()
     const calls = [store.acquire(ask), store.renew(ask), store.release(ask), store.read(['r'])]
     const failures = calls.map((call) => call.catch((error: unknown) => error))
@@ -24,7 +24,7 @@ describe('a file store on a disk that does not answer', () => {
       expect(failure).toMatchObject({ code: 'store-unavailable', retryable: true })
   })
 
-  it('fails all calls when it is closed', async () => {
+  it('a file store on a disk that does not answer fails all calls when it is closed', async () => {
     const { clock, store } = setUp()
     const calls = [store.acquire(ask), store.list({ limit: 1 }), store.sweep({ limit: 1 })]
     const failures = calls.map((call) => call.catch((error: unknown) => error))
@@ -43,7 +43,7 @@ describe('bad arguments', () => {
     ['directory', [undefined, '', ...FOREIGN].map((given) => () => fileStore(given as never))],
     ['options', FOREIGN.slice(0, 4).map((given) => () => fileStore('x', given))],
     ['clock', FOREIGN.map((clock) => () => fileStore('x', { clock }))],
-  ] as const)('are refused at once: %s', (option, attempts) => {
+  ] as const)('bad arguments are refused at once: %s', (option, attempts) => {
     for (const open of attempts) {
       expect(open).toThrow(LeaseError)
       expect(open).toThrow(`${option}: expected`)

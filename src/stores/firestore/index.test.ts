@@ -10,7 +10,7 @@ describe('firestoreStore', () => {
     ['a symbol', Symbol('x'), 'Symbol(x)'],
     ['an object without prototype', Object.create(null), 'an object'],
     ['a part of a client', { collection() {} }, 'an object'],
-  ])('refuses %s in place of a client', (_, value, shown) => {
+  ])('firestoreStore refuses %s in place of a client', (_, value, shown) => {
     const message = `firestore: expected a Firestore of @google-cloud/firestore or firebase-admin, got ${shown}`
     const refused = expect.objectContaining({ code: 'invalid-argument', message })
     expect(() => firestoreStore(value as Firestore)).toThrow(refused)
@@ -21,7 +21,7 @@ describe('firestoreStore', () => {
     [{ collection: '' }, /^collection: expected the path of a collection, .*, got ""$/],
     [{ collection: 'apps/shop' }, /^collection: expected the path of a collection, .*, got "apps\/shop"$/],
     [{ collection: 10n }, /^collection: expected the path of a collection, .*, got 10n$/],
-  ])('refuses the options %o', (options, message) => {
+  ])('firestoreStore refuses the options %o', (options, message) => {
     const client = new Firestore({ projectId: 'holdfast-test' })
     const refused = expect.objectContaining({
       code: 'invalid-argument',

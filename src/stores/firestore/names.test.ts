@@ -4,12 +4,12 @@ import { checkProperty } from '../../../test/property.ts'
 import { idOf, nameOf } from './names.ts'
 
 describe('the id of a name', () => {
-  it('is readable', () => {
+  it('the id of a name is readable', () => {
     expect(idOf('invoice:42')).toBe('lease:invoice:42')
     expect(idOf('a/b~c')).toBe('lease:a~1b~0c')
   })
 
-  it('has no slash, and gives the name back', () => {
+  it('the id of a name has no slash, and gives the name back', () => {
     const names = fc.string({ unit: fc.constantFrom('/', '~', '0', '1', '.', '_', 'é', '🔒'), minLength: 1 })
     checkProperty(
       fc.property(names, (name) => {
@@ -19,11 +19,11 @@ describe('the id of a name', () => {
     )
   })
 
-  it('is short enough for the longest name', () => {
+  it('the id of a name is short enough for the longest name', () => {
     expect(new TextEncoder().encode(idOf('/'.repeat(512))).length).toBeLessThanOrEqual(1500)
   })
 
-  it.each(['lease:', 'lease:~', 'lease:~2', 'other', ''])('is never "%s"', (id) =>
+  it.each(['lease:', 'lease:~', 'lease:~2', 'other', ''])('the id of a name is never "%s"', (id) =>
     expect(nameOf(id)).toBeNull(),
   )
 })

@@ -37,7 +37,7 @@ function setUp(order: RequestOrder) {
 }
 
 describe('calls for one resource', () => {
-  it('are sent at once if nothing is under way', () => {
+  it('calls for one resource are sent at once if nothing is under way', () => {
     const { sent, acquire, release } = setUp('in-turn')
     acquire('a', 'one')
     acquire('b', 'two')
@@ -45,7 +45,7 @@ describe('calls for one resource', () => {
     expect(sent).toEqual(['a', 'b', 'release c'])
   })
 
-  it('are sent one after the other if requests could overtake each other', async () => {
+  it('calls for one resource are sent one after the other if requests could overtake each other', async () => {
     const { sent, acquire, answer } = setUp('in-turn')
     for (const id of ['a', 'b', 'c']) acquire(id)
     expect(sent).toEqual(['a'])
@@ -55,7 +55,7 @@ describe('calls for one resource', () => {
     expect(sent).toEqual(['a', 'b', 'c'])
   })
 
-  it('are sent after four seconds though a request is not answered', async () => {
+  it('calls for one resource are sent after four seconds though a request is not answered', async () => {
     const { clock, sent, acquire } = setUp('in-turn')
     acquire('a')
     acquire('b')
@@ -65,16 +65,19 @@ describe('calls for one resource', () => {
     expect(sent).toEqual(['a', 'b'])
   })
 
-  it.each(['awaited', 'in-turn'] as const)('are released after requests that are %s', async (order) => {
-    const { sent, acquire, release, answer } = setUp(order)
-    acquire('a')
-    release('holder')
-    expect(sent).toEqual(['a'])
-    await answer('a')
-    expect(sent).toEqual(['a', 'release holder'])
-  })
+  it.each(['awaited', 'in-turn'] as const)(
+    'calls for one resource are released after requests that are %s',
+    async (order) => {
+      const { sent, acquire, release, answer } = setUp(order)
+      acquire('a')
+      release('holder')
+      expect(sent).toEqual(['a'])
+      await answer('a')
+      expect(sent).toEqual(['a', 'release holder'])
+    },
+  )
 
-  it('are released after a second though a request is not answered', async () => {
+  it('calls for one resource are released after a second though a request is not answered', async () => {
     const { clock, sent, acquire, release } = setUp('awaited')
     acquire('a')
     release('holder')
@@ -84,7 +87,7 @@ describe('calls for one resource', () => {
     expect(sent).toEqual(['a', 'release holder'])
   })
 
-  it('are sent at once if the store keeps their order', () => {
+  it('calls for one resource are sent at once if the store keeps their order', () => {
     const { sent, acquire, release } = setUp('kept')
     acquire('a')
     acquire('b')
@@ -92,7 +95,7 @@ describe('calls for one resource', () => {
     expect(sent).toEqual(['a', 'b', 'release holder'])
   })
 
-  it('do not delay the release of a request that gives up', () => {
+  it('calls for one resource do not delay the release of a request that gives up', () => {
     const { sent, acquire, release } = setUp('in-turn')
     acquire('a')
     release('a')

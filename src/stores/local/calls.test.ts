@@ -32,7 +32,7 @@ describe('a call', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('has no limit if it looks at every resource', async () => {
+  it('a call has no limit if it looks at every resource', async () => {
     const { clock, calls } = setUp()
     const { promise, resolve } = Promise.withResolvers<number>()
     const controller = new AbortController()
@@ -43,7 +43,7 @@ describe('a call', () => {
     expect(await Promise.all(scans.map(codeOf))).toEqual([5, 'aborted'])
   })
 
-  it('ends after the limit, and its work can see that', async () => {
+  it('a call ends after the limit, and its work can see that', async () => {
     const { clock, calls } = setUp()
     let stop: Stop | undefined
     const call = calls.run((given) => {
@@ -59,7 +59,7 @@ describe('a call', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('that waits in this process has its limit from when it leaves', async () => {
+  it('a call that waits in this process has its limit from when it leaves', async () => {
     const { clock, calls } = setUp()
     const queued: boolean[] = []
     let running: Running | undefined
@@ -78,7 +78,7 @@ describe('a call', () => {
     expect(queued).toEqual([true, false])
   })
 
-  it('is given the time for which the process was blocked', async () => {
+  it('a call is given the time for which the process was blocked', async () => {
     const clock = new BlockedClock()
     const calls = new Calls({ backend: 'Toy', explain: asLeaseError, clock })
     const answer = new Promise((resolve) => clock.setTimer(() => resolve('answer'), CALL_TIMEOUT_MS - 100))
@@ -101,7 +101,7 @@ describe('a call', () => {
     expect(await managed).toBe('aborted')
   })
 
-  it('keeps the process alive, though its sockets need not do that', async () => {
+  it('a call keeps the process alive, though its sockets need not do that', async () => {
     const { clock, calls } = setUp()
     const setTimer = vi.spyOn(clock as Clock, 'setTimer')
     void codeOf(calls.run(never))
@@ -109,7 +109,7 @@ describe('a call', () => {
     expect(setTimer.mock.calls[0]?.[2]).toBeFalsy()
   })
 
-  it('is not begun when its signal has aborted, or its manager has stopped', async () => {
+  it('a call is not begun when its signal has aborted, or its manager has stopped', async () => {
     const { calls } = setUp()
     let begun = false
     const begin = async () => {
@@ -122,7 +122,7 @@ describe('a call', () => {
     expect(begun).toBe(false)
   })
 
-  it('shows its work at once that a manager has stopped, before the caller is rejected', async () => {
+  it('a call shows its work at once that a manager has stopped, before the caller is rejected', async () => {
     const { calls } = setUp()
     const stop = new Stop()
     const { promise: stopped, resolve } = Promise.withResolvers<void>()
@@ -137,7 +137,7 @@ describe('a call', () => {
 })
 
 describe('close', () => {
-  it('rejects all callers at once, and waits for what is under way', async () => {
+  it('close rejects all callers at once, and waits for what is under way', async () => {
     const { calls } = setUp()
     const { promise, resolve } = Promise.withResolvers<void>()
     const call = codeOf(calls.run(() => promise))
@@ -152,7 +152,7 @@ describe('close', () => {
     expect(await codeOf(calls.run(async () => 5))).toBe('closed')
   })
 
-  it('says what was closed', async () => {
+  it('close says what was closed', async () => {
     const close = async (kind?: string) => {
       const calls = new Calls({ backend: 'Toy', explain: asLeaseError, ...(kind && { kind }) })
       await calls.close()
@@ -162,7 +162,7 @@ describe('close', () => {
     await expect(close('bus')).rejects.toThrow('this Toy bus was closed')
   })
 
-  it('waits also for the request of a caller that has gone before', async () => {
+  it('close waits also for the request of a caller that has gone before', async () => {
     const { calls } = setUp()
     const { promise, resolve } = Promise.withResolvers<void>()
     const caller = new AbortController()
@@ -179,7 +179,7 @@ describe('close', () => {
     await closing
   })
 
-  it('rejects exactly the calls that are under way, in whatever order others have ended', async () => {
+  it('close rejects exactly the calls that are under way, in whatever order others have ended', async () => {
     const { calls } = setUp()
     const works = Array.from({ length: 5 }, () => Promise.withResolvers<number>())
     const outcomes = works.map(({ promise }) => codeOf(calls.run(() => promise)))
@@ -193,7 +193,7 @@ describe('close', () => {
     await closing
   })
 
-  it('waits no longer than a second', async () => {
+  it('close waits no longer than a second', async () => {
     const { clock, calls } = setUp()
     void codeOf(calls.run(never))
     const closing = calls.close()

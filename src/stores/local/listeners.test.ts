@@ -34,7 +34,7 @@ function granted(id: string, token: number): void {
 }
 
 describe('a waiter', () => {
-  it('is woken, also after a repeated request without callbacks', () => {
+  it('a waiter is woken, also after a repeated request without callbacks', () => {
     asks('a')
     asks('a', [])
     listeners.refused('a', true)
@@ -43,7 +43,7 @@ describe('a waiter', () => {
     expect(heard).toEqual(['a wake 1000', 'a wake 0'])
   })
 
-  it('is not woken once it was granted, or is not in the queue', () => {
+  it('a waiter is not woken once it was granted, or is not in the queue', () => {
     asks('a')
     asks('b')
     granted('a', 1)
@@ -56,7 +56,7 @@ describe('a waiter', () => {
 describe('an answer that comes at once', () => {
   const refusal = (place: number | null) => ({ granted: false as const, holders: [], place, retryIn: 5 })
 
-  it('makes a holder, or a waiter if it is in the queue', () => {
+  it('an answer that comes at once makes a holder, or a waiter if it is in the queue', () => {
     listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 5) })
     listeners.answered(request('b'), refusal(0))
     listeners.answered(request('c'), refusal(null))
@@ -67,7 +67,7 @@ describe('an answer that comes at once', () => {
     expect([listeners.holds(leaseOf('a', 5)), listeners.holds(leaseOf('a', 4))]).toEqual([true, false])
   })
 
-  it('has effects on others', () => {
+  it('an answer that comes at once has effects on others', () => {
     for (const id of ['a', 'b', 'c'])
       listeners.answered(request(id), { granted: true, lease: leaseOf(id, 5) })
     listeners.answered(request('d'), refusal(0))
@@ -82,7 +82,7 @@ describe('an answer that comes at once', () => {
     expect(heard).toEqual(['d wake 7', 'a lost'])
   })
 
-  it('may come after the end of an earlier lease with the same id', () => {
+  it('an answer that comes at once may come after the end of an earlier lease with the same id', () => {
     listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 5) })
     listeners.carryOut({ wakes: new Map(), changes: [{ ...leaseOf('a', 5), state: 'expired' }] })
     listeners.answered(request('a'), { granted: true, lease: leaseOf('a', 6) })
@@ -93,7 +93,7 @@ describe('an answer that comes at once', () => {
 })
 
 describe('a waiter that lost its place', () => {
-  it('is woken, and then forgotten unless it has asked again', () => {
+  it('a waiter that lost its place is woken, and then forgotten unless it has asked again', () => {
     asks('a')
     listeners.dropped('a')
     listeners.dropped('none')
@@ -105,7 +105,7 @@ describe('a waiter that lost its place', () => {
 })
 
 describe('a holder', () => {
-  it('hears once that its lease was ended', () => {
+  it('a holder hears once that its lease was ended', () => {
     asks('a')
     granted('a', 5)
     for (let n = 0; n < 2; n++) listeners.ended('a', 5)
@@ -120,7 +120,7 @@ describe('a holder', () => {
     expect(heard).toEqual(['a lost'])
   })
 
-  it('does not take the end of an earlier lease of its own for that of this one', () => {
+  it('a holder does not take the end of an earlier lease of its own for that of this one', () => {
     asks('a')
     granted('a', 5)
     asks('a')
@@ -131,7 +131,7 @@ describe('a holder', () => {
     expect([heard, listeners.held()]).toMatchObject([[], [{ id: 'a', token: 6 }]])
   })
 
-  it('does not take an end without a token for that of the next request', () => {
+  it('a holder does not take an end without a token for that of the next request', () => {
     asks('a')
     listeners.refused('a', true)
     listeners.ended('a', Infinity)
@@ -145,7 +145,7 @@ describe('a holder', () => {
     ['its own lease with nobody in it', 5, null, ['a lost']],
     ['its own lease', 5, 'a', []],
     ['an older state', 4, 'b', []],
-  ])('judges what was observed: %s', (_, token, holder, told) => {
+  ])('a holder judges what was observed: %s', (_, token, holder, told) => {
     asks('a')
     granted('a', 5)
     listeners.observed('r', token, holder === null ? [] : [holder])
@@ -153,7 +153,7 @@ describe('a holder', () => {
     expect(heard).toEqual(told)
   })
 
-  it('is judged also if it came after the first observation, and only once', () => {
+  it('a holder is judged also if it came after the first observation, and only once', () => {
     listeners.observed('r', 4, ['x'])
     asks('a')
     granted('a', 5)
@@ -161,7 +161,7 @@ describe('a holder', () => {
     expect(heard).toEqual(['a lost'])
   })
 
-  it('is checked after a gap', () => {
+  it('a holder is checked after a gap', () => {
     for (const id of ['a', 'b', 'c']) {
       asks(id)
       granted(id, 5)
@@ -170,7 +170,7 @@ describe('a holder', () => {
     expect(heard).toEqual(['b lost'])
   })
 
-  it('counts until its lease has expired, and longer if it was renewed', async () => {
+  it('a holder counts until its lease has expired, and longer if it was renewed', async () => {
     asks('a')
     granted('a', 5)
     await clock.advance(900)
@@ -181,7 +181,7 @@ describe('a holder', () => {
     expect(listeners.isNeeded).toBe(false)
   })
 
-  it('is still told of its end after a repeated request that failed', () => {
+  it('a holder is still told of its end after a repeated request that failed', () => {
     asks('a')
     granted('a', 5)
     asks('a')
@@ -191,7 +191,7 @@ describe('a holder', () => {
     expect([heard, listeners.isNeeded]).toEqual([['a lost'], false])
   })
 
-  it('is forgotten after its lease has expired, though others hold theirs longer', async () => {
+  it('a holder is forgotten after its lease has expired, though others hold theirs longer', async () => {
     for (const id of ['long', 'short']) {
       asks(id)
       granted(id, 5)
@@ -203,7 +203,7 @@ describe('a holder', () => {
     expect(listeners.held()).toMatchObject([{ id: 'long' }])
   })
 
-  it('is forgotten when it wants to hear of nothing, or was released', () => {
+  it('a holder is forgotten when it wants to hear of nothing, or was released', () => {
     asks('a', ['wake'])
     granted('a', 1)
     asks('b')

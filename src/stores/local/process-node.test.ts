@@ -14,7 +14,7 @@ function startOf(pid: number): string {
 }
 
 describe('the record of a process', () => {
-  it('names host, boot, namespace, pid and start time', () => {
+  it('the record of a process names host, boot, namespace, pid and start time', () => {
     expect(JSON.parse(place)).toEqual([
       expect.any(String),
       expect.stringMatching(/^[-0-9a-f]{36}$/),
@@ -25,7 +25,7 @@ describe('the record of a process', () => {
 })
 
 describe('a process', () => {
-  it('is not gone while it runs, stopped or not', async () => {
+  it('a process is not gone while it runs, stopped or not', async () => {
     const child = spawn('sleep', ['1000'])
     const pid = child.pid ?? 0
     child.kill('SIGSTOP')
@@ -35,7 +35,7 @@ describe('a process', () => {
     await once(child, 'exit')
   })
 
-  it('is gone when it has ended', async () => {
+  it('a process is gone when it has ended', async () => {
     const child = spawn('sleep', ['1000'])
     const record = recordOf(child.pid ?? 0, startOf(child.pid ?? 0))
     child.kill('SIGKILL')
@@ -44,11 +44,11 @@ describe('a process', () => {
     expect(isGone(record)).toBe(true)
   })
 
-  it('is gone when its pid belongs to another process', () => {
+  it('a process is gone when its pid belongs to another process', () => {
     expect(isGone(recordOf(process.ppid, '1'))).toBe(true)
   })
 
-  it('is gone when it is a zombie', async () => {
+  it('a process is gone when it is a zombie', async () => {
     // The shell becomes a program that never asks for the end of its child.
     const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 1000'])
     const [pid] = await once(parent.stdout, 'data')
@@ -63,7 +63,7 @@ describe('a process', () => {
     ['another boot', (text: string) => text.replace(/"[-0-9a-f]{36}"/, '"0"')],
     ['another namespace of pids', (text: string) => text.replace('pid:[', 'pid:[9')],
     ['no place at all', () => ''],
-  ])('of %s is never provably gone', (_, change) => {
+  ])('a process of %s is never provably gone', (_, change) => {
     expect(isGone(recordOf(4_194_304, '1', change(place)))).toBe(false)
   })
 

@@ -38,14 +38,14 @@ function setUp() {
 }
 
 describe('the push connection', () => {
-  it('is opened once for all who want it', async () => {
+  it('the push connection is opened once for all who want it', async () => {
     const { push, log } = setUp()
     const [one, two] = await Promise.all([push.open(), push.open()])
     expect(one).toBe(two)
     expect(log).toEqual(['opened 1'])
   })
 
-  it('comes back after a pause when it broke, and says that something was missed', async () => {
+  it('the push connection comes back after a pause when it broke, and says that something was missed', async () => {
     const { clock, push, log } = setUp()
     const connection = await push.open()
     connection.broken()
@@ -54,7 +54,7 @@ describe('the push connection', () => {
     expect(log).toEqual(['opened 1', 'closed 1', 'opened 2 missed'])
   })
 
-  it('tries again while it is needed, with longer pauses', async () => {
+  it('the push connection tries again while it is needed, with longer pauses', async () => {
     const { clock, state, push } = setUp()
     state.error = new Error('refused')
     await expect(push.open()).rejects.toThrow('refused')
@@ -68,7 +68,7 @@ describe('the push connection', () => {
     expect(state.opened).toBe(opened)
   })
 
-  it('does not try again for a while after a final error', async () => {
+  it('the push connection does not try again for a while after a final error', async () => {
     const { clock, state, push } = setUp()
     state.error = new LeaseError('store-failed', 'a pooler')
     for (let n = 0; n < 3; n++) await expect(push.open()).rejects.toThrow('a pooler')
@@ -78,7 +78,7 @@ describe('the push connection', () => {
     expect(await push.open()).toMatchObject({ number: 2 })
   })
 
-  it('tries again soon if the next error is not final', async () => {
+  it('the push connection tries again soon if the next error is not final', async () => {
     const { clock, state, push } = setUp()
     state.error = new LeaseError('store-failed', 'a pooler')
     await expect(push.open()).rejects.toThrow('a pooler')
@@ -89,7 +89,7 @@ describe('the push connection', () => {
     expect(state.opened).toBeGreaterThan(2)
   })
 
-  it('is closed when it was not needed for a while', async () => {
+  it('the push connection is closed when it was not needed for a while', async () => {
     const { clock, state, push, log } = setUp()
     await push.open()
     await clock.advance(10_000)
@@ -100,7 +100,7 @@ describe('the push connection', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is closed at once on request, unless somebody needs it, and may be opened again', async () => {
+  it('the push connection is closed at once on request, unless somebody needs it, and may be opened again', async () => {
     const { state, push, log } = setUp()
     await push.open()
     await push.closeIfUnneeded()
@@ -111,7 +111,7 @@ describe('the push connection', () => {
     expect(log).toEqual(['opened 1', 'closed 1', 'opened 2'])
   })
 
-  it('is opened later for those who may not need it then', async () => {
+  it('the push connection is opened later for those who may not need it then', async () => {
     const { clock, state, push } = setUp()
     push.openIn(200)
     state.needed = false
@@ -123,7 +123,7 @@ describe('the push connection', () => {
     expect(state.opened).toBe(1)
   })
 
-  it('is opened for a lease that is held for a while, not for many short ones', async () => {
+  it('the push connection is opened for a lease that is held for a while, not for many short ones', async () => {
     const { clock, state, push } = setUp()
     const listeners = new LocalListeners(clock)
     const hold = (id: string) => {
@@ -146,7 +146,7 @@ describe('the push connection', () => {
     expect(state.opened).toBe(1)
   })
 
-  it('is opened later also after an attempt that failed while a later one was planned', async () => {
+  it('the push connection is opened later also after an attempt that failed while a later one was planned', async () => {
     const { clock, state, push } = setUp()
     push.openIn(200)
     state.needed = false
@@ -159,7 +159,7 @@ describe('the push connection', () => {
     expect(push.connection).toBeDefined()
   })
 
-  it('is not opened any more after close', async () => {
+  it('the push connection is not opened any more after close', async () => {
     const { clock, push, state } = setUp()
     await push.open()
     await push.close()
@@ -169,7 +169,7 @@ describe('the push connection', () => {
     expect([state.opened, clock.pending]).toEqual([1, 0])
   })
 
-  it('gives up an attempt without an answer, frees what is half open, and tries again', async () => {
+  it('the push connection gives up an attempt without an answer, frees what is half open, and tries again', async () => {
     const { clock, push, state, log } = setUp()
     const first = Promise.withResolvers<void>()
     state.answer = first.promise
@@ -192,7 +192,7 @@ describe('the push connection', () => {
     expect(state.stop?.aborted).toBe(false)
   })
 
-  it('keeps no process alive by the limit of an attempt', async () => {
+  it('the push connection keeps no process alive by the limit of an attempt', async () => {
     const { clock, push, state } = setUp()
     const timers = vi.spyOn(clock as Clock, 'setTimer')
     state.answer = new Promise(() => {})
@@ -200,7 +200,7 @@ describe('the push connection', () => {
     expect(timers.mock.calls.map(([, , background]) => background)).toEqual([true])
   })
 
-  it('ends an attempt without an answer when it is closed', async () => {
+  it('the push connection ends an attempt without an answer when it is closed', async () => {
     const { clock, push, state, log } = setUp()
     const answer = Promise.withResolvers<void>()
     state.answer = answer.promise
@@ -214,7 +214,7 @@ describe('the push connection', () => {
     expect(log).toEqual(['closed 1'])
   })
 
-  it('waits a second for a goodbye, and keeps the process alive meanwhile', async () => {
+  it('the push connection waits a second for a goodbye, and keeps the process alive meanwhile', async () => {
     const clock = new FakeClock()
     const setTimer = vi.spyOn(clock as Clock, 'setTimer')
     const push = new PushConnection({
@@ -234,7 +234,7 @@ describe('the push connection', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('drops a connection that opens after close', async () => {
+  it('the push connection drops a connection that opens after close', async () => {
     const { push, log } = setUp()
     const opening = push.open()
     const closing = push.close()

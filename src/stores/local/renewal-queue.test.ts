@@ -39,7 +39,7 @@ describe('a renewal beyond those that may be under way', () => {
     expect(await next).toBe('next')
   })
 
-  it('is sent when the callers of those before it have gone, though they are not answered', async () => {
+  it('a renewal beyond those that may be under way is sent when the callers of those before it have gone, though they are not answered', async () => {
     const { clock, sent, renew, fill } = setUp()
     fill()
     void renew('next')
@@ -47,7 +47,7 @@ describe('a renewal beyond those that may be under way', () => {
     expect(sent.at(-1)?.name).toBe('next')
   })
 
-  it('is not sent after the store was closed, and those before it make room all the same', async () => {
+  it('a renewal beyond those that may be under way is not sent after the store was closed, and those before it make room all the same', async () => {
     const { clock, calls, sent, renew, fill } = setUp()
     const first = fill()
     const next = renew('next')

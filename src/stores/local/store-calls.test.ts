@@ -54,7 +54,7 @@ function setUp(maxInFlight?: number) {
 }
 
 describe('acquire requests over the limit', () => {
-  it('are sent in order, each when an earlier one has ended', async () => {
+  it('acquire requests over the limit are sent in order, each when an earlier one has ended', async () => {
     const { calls, sent, ids, acquire } = setUp(2)
     const outcomes = ['a', 'b', 'c', 'd'].map((id) => acquire(id))
     expect(ids()).toEqual(['a', 'b'])
@@ -69,7 +69,7 @@ describe('acquire requests over the limit', () => {
     expect(calls.load).toMatchObject({ inFlight: 0, queued: 0 })
   })
 
-  it('do not wait if it is the turn of their waiter, which has a second to ask', async () => {
+  it('acquire requests over the limit do not wait if it is the turn of their waiter, which has a second to ask', async () => {
     const { called, sent, ids, acquire } = setUp(1)
     for (const id of ['a', 'b']) void acquire(id)
     called.add('c')
@@ -92,7 +92,7 @@ describe('acquire requests over the limit', () => {
     expect(said).toEqual(['b true', 'b false'])
   })
 
-  it('do not delay releases and other calls', async () => {
+  it('acquire requests over the limit do not delay releases and other calls', async () => {
     const { calls, acquire, release } = setUp(1)
     void acquire('a')
     void acquire('b')
@@ -100,7 +100,7 @@ describe('acquire requests over the limit', () => {
     expect(await calls.run(async () => 'renewed')).toBe('renewed')
   })
 
-  it('have their time limit from when they are sent', async () => {
+  it('acquire requests over the limit have their time limit from when they are sent', async () => {
     const { clock, sent, acquire } = setUp(1)
     void acquire('first')
     const second = acquire('second')
@@ -111,7 +111,7 @@ describe('acquire requests over the limit', () => {
     expect(await second).toBe(true)
   })
 
-  it('are not sent if the caller has gone, or if their id was released', async () => {
+  it('acquire requests over the limit are not sent if the caller has gone, or if their id was released', async () => {
     const { clock, sent, ids, acquire, release } = setUp(1)
     void acquire('a')
     const caller = new AbortController()
@@ -133,7 +133,7 @@ describe('acquire requests over the limit', () => {
     expect(await last).toBe(true)
   })
 
-  it('fail if the store answers nothing for as long as a call may take', async () => {
+  it('acquire requests over the limit fail if the store answers nothing for as long as a call may take', async () => {
     const { clock, calls, sent, acquire } = setUp(1)
     void acquire('a')
     const outcomes = [acquire('b'), acquire('c')]
@@ -147,7 +147,7 @@ describe('acquire requests over the limit', () => {
     expect(calls.load.queued).toBe(0)
   })
 
-  it('are sent in the end if the client has lost those in flight', async () => {
+  it('acquire requests over the limit are sent in the end if the client has lost those in flight', async () => {
     const { clock, ids, acquire } = setUp(1)
     void acquire('lost')
     await clock.advance(28_000)
@@ -166,7 +166,7 @@ describe('acquire requests over the limit', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('may be many', async () => {
+  it('acquire requests over the limit may be many', async () => {
     const { sent, acquire } = setUp(10)
     const outcomes = Array.from({ length: 2000 }, (_, n) => acquire(`id ${n}`))
     for (let n = 0; n < 2000; n++) await sent[n]?.answer(GRANT)
@@ -175,7 +175,7 @@ describe('acquire requests over the limit', () => {
 })
 
 describe('a repeated acquire request', () => {
-  it('is not sent while the first copy is in flight, and does not delay others', async () => {
+  it('a repeated acquire request is not sent while the first copy is in flight, and does not delay others', async () => {
     const { clock, sent, ids, acquire } = setUp(2)
     const first = acquire('a')
     await clock.advance(CALL_TIMEOUT_MS + 100)
@@ -196,25 +196,28 @@ describe('a release that overtakes the acquire request', () => {
   it.each([
     ['a lease', GRANT],
     ['a place in the queue', QUEUED_AT_STORE],
-  ])('is repeated if the request gets %s, and ends after that', async (_, answer) => {
-    const { sent, acquire, release, releasing } = setUp()
-    const caller = new AbortController()
-    const aborted = acquire('a', caller)
-    caller.abort()
-    expect(await aborted).toBe('aborted')
-    const repeated = Promise.withResolvers<Released>()
-    releasing.mockResolvedValueOnce(RELEASED).mockReturnValueOnce(repeated.promise)
-    const ended = vi.fn()
-    const released = release('a').then(ended)
-    await sent[0]?.answer(answer)
-    expect(releasing).toHaveBeenCalledTimes(2)
-    expect(ended).not.toHaveBeenCalled()
-    repeated.resolve(ENDED)
-    await released
-    expect(ended).toHaveBeenCalledWith(ENDED)
-  })
+  ])(
+    'a release that overtakes the acquire request is repeated if the request gets %s, and ends after that',
+    async (_, answer) => {
+      const { sent, acquire, release, releasing } = setUp()
+      const caller = new AbortController()
+      const aborted = acquire('a', caller)
+      caller.abort()
+      expect(await aborted).toBe('aborted')
+      const repeated = Promise.withResolvers<Released>()
+      releasing.mockResolvedValueOnce(RELEASED).mockReturnValueOnce(repeated.promise)
+      const ended = vi.fn()
+      const released = release('a').then(ended)
+      await sent[0]?.answer(answer)
+      expect(releasing).toHaveBeenCalledTimes(2)
+      expect(ended).not.toHaveBeenCalled()
+      repeated.resolve(ENDED)
+      await released
+      expect(ended).toHaveBeenCalledWith(ENDED)
+    },
+  )
 
-  it('is repeated if the request fails, because it may have been carried out', async () => {
+  it('a release that overtakes the acquire request is repeated if the request fails, because it may have been carried out', async () => {
     const { sent, acquire, release, releasing } = setUp()
     void acquire('a')
     const released = release('a')
@@ -223,7 +226,7 @@ describe('a release that overtakes the acquire request', () => {
     expect(releasing).toHaveBeenCalledTimes(2)
   })
 
-  it('is not repeated if the request gets nothing', async () => {
+  it('a release that overtakes the acquire request is not repeated if the request gets nothing', async () => {
     const { sent, acquire, release, releasing } = setUp()
     void acquire('a')
     const released = release('a')
@@ -232,14 +235,14 @@ describe('a release that overtakes the acquire request', () => {
     expect(releasing).toHaveBeenCalledTimes(1)
   })
 
-  it('does not wait for the request if it ended a lease', async () => {
+  it('a release that overtakes the acquire request does not wait for the request if it ended a lease', async () => {
     const { acquire, release, releasing } = setUp()
     void acquire('a')
     releasing.mockResolvedValueOnce(ENDED)
     expect(await release('a')).toBe(ENDED)
   })
 
-  it('is not repeated if the id is asked for again', async () => {
+  it('a release that overtakes the acquire request is not repeated if the id is asked for again', async () => {
     const { sent, acquire, release, releasing } = setUp()
     const caller = new AbortController()
     void acquire('a', caller)
@@ -253,7 +256,7 @@ describe('a release that overtakes the acquire request', () => {
     expect(releasing).toHaveBeenCalledTimes(1)
   })
 
-  it('fails if the request has no answer for as long as a call may take', async () => {
+  it('a release that overtakes the acquire request fails if the request has no answer for as long as a call may take', async () => {
     const { clock, acquire, release } = setUp()
     void acquire('a')
     const outcome = release('a').catch((error: LeaseError) => error.code)
@@ -266,7 +269,7 @@ describe('close', () => {
   it.each([
     ['a lease', GRANT],
     ['a place in the queue', QUEUED_AT_STORE],
-  ])('ends when %s that a request still gets is released', async (_, answer) => {
+  ])('close ends when %s that a request still gets is released', async (_, answer) => {
     const { calls, sent, acquire, releasing } = setUp()
     const repeated = Promise.withResolvers<Released>()
     releasing.mockReturnValueOnce(repeated.promise)
@@ -281,7 +284,7 @@ describe('close', () => {
     await closing
   })
 
-  it('leaves a lease that was granted before', async () => {
+  it('close leaves a lease that was granted before', async () => {
     const { calls, sent, acquire, releasing } = setUp()
     const outcome = acquire('a')
     await sent[0]?.answer(GRANT)
@@ -304,7 +307,7 @@ describe('close', () => {
     await closing
   })
 
-  it('accepts releases until it has ended', async () => {
+  it('close accepts releases until it has ended', async () => {
     const { calls, sent, acquire, release } = setUp()
     void acquire('a')
     const closing = calls.close()
@@ -315,7 +318,7 @@ describe('close', () => {
     await expect(release('c')).rejects.toMatchObject({ code: 'closed' })
   })
 
-  it('accepts the release of a caller whose answer has just come', async () => {
+  it('close accepts the release of a caller whose answer has just come', async () => {
     const { calls, sent, acquire, release, releasing } = setUp()
     const granted = acquire('a')
     void sent[0]?.answer(GRANT)
@@ -341,7 +344,7 @@ describe('close', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('sets a timer that keeps the process alive until it has ended', async () => {
+  it('close sets a timer that keeps the process alive until it has ended', async () => {
     const { clock, calls, acquire } = setUp()
     void acquire('a')
     const setTimer = vi.spyOn(clock as Clock, 'setTimer')
@@ -354,7 +357,7 @@ describe('close', () => {
 })
 
 describe('the load', () => {
-  it('has the mean duration of the latest calls', async () => {
+  it('the load has the mean duration of the latest calls', async () => {
     const { clock, calls, sent, acquire } = setUp()
     expect(calls.load.callTime).toBeNull()
     for (const ms of [100, 200]) {

@@ -17,7 +17,7 @@ describe('natsStore', () => {
     ['a BigInt', 10n, '10n'],
     ['an object without prototype', Object.create(null), 'an object'],
     ['a part of a connection', { ...connection, status: undefined }, 'an object'],
-  ])('refuses %s in place of a connection', (_, value, shown) => {
+  ])('natsStore refuses %s in place of a connection', (_, value, shown) => {
     const message = `connection: expected the NatsConnection that connect() of @nats-io/transport-node resolves with, got ${shown}`
     expect(() => natsStore(value)).toThrow(expect.objectContaining({ code: 'invalid-argument', message }))
   })
@@ -28,7 +28,7 @@ describe('natsStore', () => {
     [{ bucket: Symbol('b') }, 'bucket: expected a name of letters, digits, - and _, got Symbol(b)'],
     [{ replicas: 0 }, 'replicas: expected a whole number from 1, got 0'],
     [{ replicas: 3n }, 'replicas: expected a whole number from 1, got 3n'],
-  ])('refuses the options %o', (options, message) => {
+  ])('natsStore refuses the options %o', (options, message) => {
     const refused = expect.objectContaining({ code: 'invalid-argument', message })
     expect(() => natsStore(connection, options as never)).toThrow(refused)
   })

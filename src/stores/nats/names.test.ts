@@ -4,12 +4,12 @@ import { checkProperty } from '../../../test/property.ts'
 import { keyOf, nameOf } from './names.ts'
 
 describe('the key of a name', () => {
-  it('is readable', () => {
+  it('the key of a name is readable', () => {
     expect(keyOf('invoice:42')).toBe('lease.invoice=3A42')
     expect(keyOf('a.b/c d')).toBe('lease.a=2Eb=2Fc=20d')
   })
 
-  it('has only characters that a bucket allows, and gives the name back', () => {
+  it('the key of a name has only characters that a bucket allows, and gives the name back', () => {
     checkProperty(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (name) => {
         expect(keyOf(name)).toMatch(/^lease\.[-=\w]+$/)

@@ -37,7 +37,7 @@ function setUp() {
 }
 
 describe('acquire requests', () => {
-  it('of several resources are sent at once, each as it is', async () => {
+  it('acquire requests of several resources are sent at once, each as it is', async () => {
     const { statements, acquire } = setUp()
     for (const resource of ['a', 'b']) void acquire(resource, 'x')
     expect(statements.map(({ text, values }) => [text, values])).toEqual([
@@ -46,7 +46,7 @@ describe('acquire requests', () => {
     ])
   })
 
-  it('of one resource that come while one is under way are sent together after it', async () => {
+  it('acquire requests of one resource that come while one is under way are sent together after it', async () => {
     const { statements, acquire, answer } = setUp()
     const first = acquire('r', 'a')
     const others = [acquire('r', 'b'), acquire('r', 'c')]
@@ -67,7 +67,7 @@ describe('acquire requests', () => {
     expect(statements).toHaveLength(4)
   })
 
-  it('do not wait for long behind one that is not answered', async () => {
+  it('acquire requests do not wait for long behind one that is not answered', async () => {
     const { statements, acquire } = setUp()
     for (const id of ['a', 'b', 'c']) void acquire('r', id)
     await vi.advanceTimersByTimeAsync(500)
@@ -76,7 +76,7 @@ describe('acquire requests', () => {
     expect(statements).toHaveLength(4)
   })
 
-  it('are sent again one by one if the server undid them together', async () => {
+  it('acquire requests are sent again one by one if the server undid them together', async () => {
     const { statements, acquire, answer } = setUp()
     void acquire('r', 'a')
     const others = [acquire('r', 'b'), acquire('r', 'c')]
@@ -88,7 +88,7 @@ describe('acquire requests', () => {
     expect(await Promise.all(others)).toEqual(['B', 'C'])
   })
 
-  it('that were sent together fail together if there was no answer, and are not sent twice', async () => {
+  it('acquire requests that were sent together fail together if there was no answer, and are not sent twice', async () => {
     const { statements, acquire, answer } = setUp()
     void acquire('r', 'a')
     const others = [acquire('r', 'b'), acquire('r', 'c')]

@@ -46,7 +46,7 @@ describe('the client of a Postgres store', () => {
     }
   })
 
-  it('may take as long to answer as the caller waits', async () => {
+  it('the client of a Postgres store may take as long to answer as the caller waits', async () => {
     const limits: unknown[] = []
     const pool = new pg.Pool({ connectionString: NOWHERE })
     pool.query = (async ({ query_timeout }: { query_timeout: number }) => {
@@ -61,7 +61,7 @@ describe('the client of a Postgres store', () => {
     await store.close()
   })
 
-  it('has to be connected if it is a Client', async () => {
+  it('the client of a Postgres store has to be connected if it is a Client', async () => {
     const unconnected = new pg.Client(NOWHERE)
     const failed = new pg.Client(NOWHERE)
     await expect(failed.connect()).rejects.toThrow()
@@ -77,7 +77,7 @@ describe('the client of a Postgres store', () => {
     }
   })
 
-  it('may be connecting still', async () => {
+  it('the client of a Postgres store may be connecting still', async () => {
     const client = new pg.Client(NOWHERE)
     const store = postgresStore(client)
     const connecting = expect(client.connect()).rejects.toThrow()
@@ -130,7 +130,7 @@ describe('an option of a Postgres store', () => {
     )
   })
 
-  it('is checked by migratePostgres as well', async () => {
+  it('an option of a Postgres store is checked by migratePostgres as well', async () => {
     expect(await refusal(() => migratePostgres(pool, { table: '' }))).toContain('table: expected a name')
     expect(await refusal(() => migratePostgres(pool, null as never))).toContain('options: expected an object')
   })
@@ -141,7 +141,7 @@ describe('a call whose caller has gone', () => {
     vi.useRealTimers()
   })
 
-  it('of watch ends what it has begun', async () => {
+  it('a call whose caller has gone of watch ends what it has begun', async () => {
     vi.useFakeTimers()
     const { sql, server, connect } = slowListener()
     const store = postgresStore(sql)
@@ -154,7 +154,7 @@ describe('a call whose caller has gone', () => {
     await store.close()
   })
 
-  it('of acquire sends no second request', async () => {
+  it('a call whose caller has gone of acquire sends no second request', async () => {
     vi.useFakeTimers()
     const { sql, server, connect } = slowListener()
     const store = postgresStore(sql)

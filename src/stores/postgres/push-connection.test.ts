@@ -9,14 +9,14 @@ afterEach(() => {
 })
 
 describe('the listening connection of a Postgres store', () => {
-  it('is opened once for everybody, and has an address', async () => {
+  it('the listening connection of a Postgres store is opened once for everybody, and has an address', async () => {
     const { server, push } = pushOnFakeServer()
     await Promise.all([push.openWithin(100), push.openWithin(100)])
     expect(push.address).toMatch(/^holdfast_\w{32} 7 5$/)
     expect(server).toMatchObject({ attempts: 1, open: 1 })
   })
 
-  it('has only its channel as its address if the number of its process cannot be one', async () => {
+  it('the listening connection of a Postgres store has only its channel as its address if the number of its process cannot be one', async () => {
     const { server, push } = pushOnFakeServer()
     server.pid = 2_321_357_324
     expect(await push.openWithin(100)).toBe(true)
@@ -24,7 +24,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(server.probedPids).toEqual([null])
   })
 
-  it('says once why waiters poll, and again if that was better in between', async () => {
+  it('the listening connection of a Postgres store says once why waiters poll, and again if that was better in between', async () => {
     const { server, push, drop, wait } = pushOnFakeServer()
     wait()
     await push.openWithin(100)
@@ -41,7 +41,7 @@ describe('the listening connection of a Postgres store', () => {
     }
   })
 
-  it('is retried with longer pauses while somebody needs it', async () => {
+  it('the listening connection of a Postgres store is retried with longer pauses while somebody needs it', async () => {
     const { server, push, wait } = pushOnFakeServer()
     server.away = true
     wait()
@@ -54,7 +54,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(push.isOpen).toBe(true)
   })
 
-  it('is not retried when nobody needs it, and opened again for the next caller', async () => {
+  it('the listening connection of a Postgres store is not retried when nobody needs it, and opened again for the next caller', async () => {
     const { server, push } = pushOnFakeServer()
     server.away = true
     expect(await push.openWithin(100)).toBe(false)
@@ -64,7 +64,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(await push.openWithin(100)).toBe(true)
   })
 
-  it('is opened again after it broke, and wakes all waiters', async () => {
+  it('the listening connection of a Postgres store is opened again after it broke, and wakes all waiters', async () => {
     const { server, push, wait, drop, told } = pushOnFakeServer()
     await push.openWithin(100)
     wait()
@@ -77,7 +77,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(server).toMatchObject({ attempts: 2, open: 1 })
   })
 
-  it('is given up for a while if it delivers nothing', async () => {
+  it('the listening connection of a Postgres store is given up for a while if it delivers nothing', async () => {
     const { server, push, wait } = pushOnFakeServer()
     server.delivers = false
     wait()
@@ -98,7 +98,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(push.isOpen).toBe(true)
   })
 
-  it('is not given up when the process stood still until the time for the probe was over', async () => {
+  it('the listening connection of a Postgres store is not given up when the process stood still until the time for the probe was over', async () => {
     const { server, push, deliver } = pushOnFakeServer()
     server.delivers = false
     const opening = push.openWithin(60_000)
@@ -108,7 +108,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(push.cannotListen).toBe(false)
   })
 
-  it('is opened for the next caller if it delivered nothing a while ago', async () => {
+  it('the listening connection of a Postgres store is opened for the next caller if it delivered nothing a while ago', async () => {
     const { server, push } = pushOnFakeServer()
     server.delivers = false
     const opening = push.openWithin(60_000)
@@ -118,7 +118,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(await push.openWithin(100)).toBe(true)
   })
 
-  it('is checked every ten seconds, and closed if it delivers nothing any more', async () => {
+  it('the listening connection of a Postgres store is checked every ten seconds, and closed if it delivers nothing any more', async () => {
     const { server, push, wait } = pushOnFakeServer()
     await push.openWithin(100)
     wait()
@@ -129,7 +129,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(push.isOpen).toBe(false)
   })
 
-  it('is kept although the process stood still during a check', async () => {
+  it('the listening connection of a Postgres store is kept although the process stood still during a check', async () => {
     const { server, push, wait, deliver } = pushOnFakeServer()
     await push.openWithin(100)
     wait()
@@ -141,7 +141,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(server.attempts).toBe(1)
   })
 
-  it('is kept although the ordinary client gets no answer', async () => {
+  it('the listening connection of a Postgres store is kept although the ordinary client gets no answer', async () => {
     const { server, push, wait } = pushOnFakeServer()
     await push.openWithin(100)
     wait()
@@ -150,7 +150,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(push.isOpen).toBe(true)
   })
 
-  it('is closed soon after nobody needs it', async () => {
+  it('the listening connection of a Postgres store is closed soon after nobody needs it', async () => {
     const { server, push, wait } = pushOnFakeServer()
     await push.openWithin(100)
     wait()
@@ -165,7 +165,7 @@ describe('the listening connection of a Postgres store', () => {
     expect(server.probes).toBe(probes)
   })
 
-  it('is closed although the server has stopped', async () => {
+  it('the listening connection of a Postgres store is closed although the server has stopped', async () => {
     const { server, push } = pushOnFakeServer()
     await push.openWithin(100)
     server.stopped = true
@@ -174,7 +174,7 @@ describe('the listening connection of a Postgres store', () => {
     await closed
   })
 
-  it('is never opened after close, not even when it was about to open', async () => {
+  it('the listening connection of a Postgres store is never opened after close, not even when it was about to open', async () => {
     const { server, push } = pushOnFakeServer()
     const opening = push.openWithin(100)
     await push.close()

@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 describe('a waiter of a Postgres store', () => {
-  it('is woken at once if the connection was opened while its request was under way', async () => {
+  it('a waiter of a Postgres store is woken at once if the connection was opened while its request was under way', async () => {
     const { push, ask, told } = pushOnFakeServer()
     const { address } = push
     push.expect(ask('asked before'))
@@ -26,7 +26,7 @@ describe('a waiter of a Postgres store', () => {
     expect(told).toEqual(['asked before wake 0'])
   })
 
-  it('gives its place back if nobody waits for the answer any more', async () => {
+  it('a waiter of a Postgres store gives its place back if nobody waits for the answer any more', async () => {
     const { server, push, ask, told, send } = pushOnFakeServer()
     await push.openWithin(100)
     push.expect(ask('waits'))
@@ -37,7 +37,7 @@ describe('a waiter of a Postgres store', () => {
 })
 
 describe('a holder of a Postgres store', () => {
-  it('has its connection after 200 ms, and its row the address', async () => {
+  it('a holder of a Postgres store has its connection after 200 ms, and its row the address', async () => {
     const { server, push, ask } = pushOnFakeServer()
     push.expect(ask('a'))
     push.granted(ask('a'), grant('a'), push.address)
@@ -47,7 +47,7 @@ describe('a holder of a Postgres store', () => {
     expect(server).toMatchObject({ attempts: 1, registered: ['a'] })
   })
 
-  it('has its connection checked every 30 s, and every 10 s once somebody waits', async () => {
+  it('a holder of a Postgres store has its connection checked every 30 s, and every 10 s once somebody waits', async () => {
     const { server, push, ask } = pushOnFakeServer()
     await push.openWithin(100)
     push.expect(ask('a'))
@@ -63,7 +63,7 @@ describe('a holder of a Postgres store', () => {
     expect([await probes(10_000), await probes(10_000)]).toEqual([1, 1])
   })
 
-  it('is registered again only on a new connection', async () => {
+  it('a holder of a Postgres store is registered again only on a new connection', async () => {
     const { server, push, ask, drop } = pushOnFakeServer()
     await push.openWithin(100)
     push.expect(ask('a'))
@@ -75,7 +75,7 @@ describe('a holder of a Postgres store', () => {
     expect(server.registered).toEqual(['a'])
   })
 
-  it('is told if its lease was ended before it was registered', async () => {
+  it('a holder of a Postgres store is told if its lease was ended before it was registered', async () => {
     const { server, push, ask, told } = pushOnFakeServer()
     server.ended = ['a']
     push.expect(ask('a'))
@@ -86,7 +86,7 @@ describe('a holder of a Postgres store', () => {
     expect(told).toEqual(['a lost'])
   })
 
-  it('is told of an end that arrives before the grant', async () => {
+  it('a holder of a Postgres store is told of an end that arrives before the grant', async () => {
     const { push, ask, told, send } = pushOnFakeServer()
     await push.openWithin(100)
     push.expect(ask('a'))
@@ -96,7 +96,7 @@ describe('a holder of a Postgres store', () => {
     expect(told).toEqual(['a lost'])
   })
 
-  it('does not lose its lease by a late notification about its previous one', async () => {
+  it('a holder of a Postgres store does not lose its lease by a late notification about its previous one', async () => {
     const { push, ask, told, send } = pushOnFakeServer()
     await push.openWithin(100)
     push.expect(ask('a'))
@@ -110,7 +110,7 @@ describe('a holder of a Postgres store', () => {
 })
 
 describe('a watcher of a Postgres store', () => {
-  it('keeps the process alive and the changes announced until it is disposed of', async () => {
+  it('a watcher of a Postgres store keeps the process alive and the changes announced until it is disposed of', async () => {
     const { server, push } = pushOnFakeServer()
     const watch = await push.watch(() => {}, '')
     expect(server).toMatchObject({ keepsAlive: true, watches: 1 })
@@ -124,7 +124,7 @@ describe('a watcher of a Postgres store', () => {
     expect(server).toMatchObject({ watches: 3, open: 0 })
   })
 
-  it('stays when another one is disposed of twice', async () => {
+  it('a watcher of a Postgres store stays when another one is disposed of twice', async () => {
     const { server, push } = pushOnFakeServer()
     await push.watch(() => {}, '')
     const other = await push.watch(() => {}, '')
@@ -146,7 +146,7 @@ describe('a watcher of a Postgres store', () => {
     expect(events).toEqual(['gap'])
   })
 
-  it('is served again by a later check if that failed on a new connection', async () => {
+  it('a watcher of a Postgres store is served again by a later check if that failed on a new connection', async () => {
     const { server, push, drop } = pushOnFakeServer()
     const events: string[] = []
     await push.watch(({ type }) => events.push(type), '')

@@ -57,7 +57,7 @@ function setUp() {
 }
 
 describe('urgent queries', () => {
-  it('take the own connection while it is open, and otherwise the pool', async () => {
+  it('urgent queries take the own connection while it is open, and otherwise the pool', async () => {
     const { own, pool, open, renew } = setUp()
     const first = renew('a')
     await own.statements[0]?.answer({ index: 0, answer: 'own' })
@@ -68,7 +68,7 @@ describe('urgent queries', () => {
     expect(await second).toBe('pool')
   })
 
-  it('are sent together while another one is under way, and lock resources in the order of the tables', async () => {
+  it('urgent queries are sent together while another one is under way, and lock resources in the order of the tables', async () => {
     const { own, urgent, renew } = setUp()
     const answers = ['first', '😀', '～'].map(renew)
     expect(own.statements).toHaveLength(1)
@@ -84,7 +84,7 @@ describe('urgent queries', () => {
     expect(urgent.isBusy).toBe(false)
   })
 
-  it('take the pool while the own connection does not answer, and for a while after it has failed', async () => {
+  it('urgent queries take the pool while the own connection does not answer, and for a while after it has failed', async () => {
     const { own, pool, renew } = setUp()
     const answers = ['stuck', 'waiting'].map(renew)
     await vi.advanceTimersByTimeAsync(500)
@@ -100,7 +100,7 @@ describe('urgent queries', () => {
     expect(own.statements).toHaveLength(2)
   })
 
-  it('are repeated by the pool one by one if the server has refused them', async () => {
+  it('urgent queries are repeated by the pool one by one if the server has refused them', async () => {
     const { own, pool, renew } = setUp()
     const answers = ['first', 'a', 'b'].map(renew)
     await own.statements[0]?.answer({ index: 0, answer: 'own' })
@@ -111,7 +111,7 @@ describe('urgent queries', () => {
     expect(own.statements).toHaveLength(3)
   })
 
-  it('take the pool if the role of the own connection may only listen', async () => {
+  it('urgent queries take the pool if the role of the own connection may only listen', async () => {
     const { own, pool, renew } = setUp()
     void renew('a')
     await own.statements[0]?.fail({ code: '42501' })

@@ -87,7 +87,7 @@ function watch(on: (event: StoreEvent) => void = () => {}): Promise<AsyncDisposa
 }
 
 describe('a watcher', () => {
-  it('is announced to all shards before it hears anything, and again before the script forgets it', async () => {
+  it('a watcher is announced to all shards before it hears anything, and again before the script forgets it', async () => {
     const watching = await watch()
     expect(server.told).toBe(SHARDS)
     await clock.advance(WATCHED_MS)
@@ -121,7 +121,7 @@ describe('a watcher', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('is not registered if it cannot be announced', async () => {
+  it('a watcher is not registered if it cannot be announced', async () => {
     await push.open()
     server.error = new Error('no connection')
     await expect(watch()).rejects.toThrow('no connection')
@@ -131,7 +131,7 @@ describe('a watcher', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is not registered if its caller has gone meanwhile', async () => {
+  it('a watcher is not registered if its caller has gone meanwhile', async () => {
     const stop = new Stop()
     const watching = push.watch(() => {}, undefined, stop)
     stop.abort(redisError(new Error('too late')))
@@ -161,14 +161,14 @@ describe('a message', () => {
   })
   const receive = (text: string, channel = `p:wake:${push.channel}`) => server.hooks?.message(channel, text)
 
-  it('wakes a waiter, or tells a holder of its loss, whatever its id contains', () => {
+  it('a message wakes a waiter, or tells a holder of its loss, whatever its id contains', () => {
     receive(`wake 1000 ${encodeURIComponent(ask.id)}`)
     listeners.granted(lease)
     receive(`lost 5 ${encodeURIComponent(ask.id)}`)
     expect(heard).toEqual([1000, 'lost'])
   })
 
-  it('reports a change as it was when it happened', () => {
+  it('a message reports a change as it was when it happened', () => {
     receive(`held ${HELD}`, 'p:changes')
     expect(heard).toMatchObject([
       { type: 'change', lease: { id: ask.id, token: 5_000_000, expiresAt: 62_000, remaining: 60_000 } },
@@ -193,7 +193,7 @@ describe('a message', () => {
 })
 
 describe('an opened connection', () => {
-  it('makes up for what was missed: waiters ask again, watchers hear of a gap, held leases are read', async () => {
+  it('an opened connection makes up for what was missed: waiters ask again, watchers hear of a gap, held leases are read', async () => {
     const heard: unknown[] = []
     listeners.expect({ ...ask, id: 'waiter', wake: (inMs) => heard.push(`wake ${inMs}`) })
     listeners.expect({ ...ask, lost: () => heard.push('lost') })
@@ -205,7 +205,7 @@ describe('an opened connection', () => {
     expect(heard).toEqual(['wake 0', 'gap', 'lost'])
   })
 
-  it('reads held leases also the first time, because they may have ended before it was open', async () => {
+  it('an opened connection reads held leases also the first time, because they may have ended before it was open', async () => {
     let lost = 0
     listeners.expect({ ...ask, lost: () => lost++ })
     listeners.granted(lease)

@@ -3,11 +3,11 @@ import { SHARDS, shardOf } from './names.ts'
 import { packLease, unpack, unpackLive } from './rows.ts'
 
 describe('shardOf', () => {
-  it('never changes, because leases are stored where it says', () => {
+  it('shardOf never changes, because leases are stored where it says', () => {
     expect(['', 'a', 'invoice:42', '{brace}', '🔒'].map(shardOf)).toEqual([5, 44, 4, 48, 14])
   })
 
-  it('spreads names', () => {
+  it('shardOf spreads names', () => {
     const shards = Array.from({ length: 6400 }, (_, n) => shardOf(`invoice:${n}`))
     const counts = Array.from({ length: SHARDS }, (_, shard) => shards.filter((one) => one === shard).length)
     expect(Math.min(...counts)).toBeGreaterThan(50)
@@ -20,7 +20,7 @@ describe('unpack', () => {
   const ask = { resource: 'r', id: 'the id', owner: 'Mika', ttl: 3000, metadata }
   const row = `F 5000000 4000000 1000999 2000000 ${packLease(ask, 'channel')}`
 
-  it('returns a lease as it is at that moment', () => {
+  it('unpack returns a lease as it is at that moment', () => {
     const common = { resource: 'r', id: 'the id', owner: 'Mika', token: 5_000_000, metadata, share: null }
     expect(unpack(row, 'held', 3_000_500)).toEqual({
       ...common,
@@ -29,11 +29,11 @@ describe('unpack', () => {
     expect(unpack(row, 'expired', 9_000_000)).toMatchObject({ ...common, remaining: 0, state: 'expired' })
   })
 
-  it('leaves a lease no more than its span when the clock stepped back', () => {
+  it('unpack leaves a lease no more than its span when the clock stepped back', () => {
     expect(unpack(row, 'held', 500_000)).toMatchObject({ expiresAt: 3500, remaining: 3000 })
   })
 
-  it('returns only a live lease, whether or not somebody waits', () => {
+  it('unpack returns only a live lease, whether or not somebody waits', () => {
     expect(unpackLive(row.replace('F', 'W0:'), 4_999_999)).toMatchObject({ id: 'the id' })
     expect(unpackLive(row, 5_000_000)).toBe(null)
     for (const free of ['', 'F 5000000 4000000', 'W6000000:next 5000000 4000000'])

@@ -28,7 +28,7 @@ async function isSettled(work: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a call', () => {
-  it('ends when its signal aborts', async () => {
+  it('a call ends when its signal aborts', async () => {
     const { registers, store } = setUp()
     holdReads(registers)
     const caller = new AbortController()
@@ -38,7 +38,7 @@ describe('a call', () => {
     await expect(store.read(['r'], { signal: caller.signal })).rejects.toMatchObject({ code: 'aborted' })
   })
 
-  it('ends after five seconds', async () => {
+  it('a call ends after five seconds', async () => {
     const { registers, store } = setUp()
     holdReads(registers)
     const call = expect(store.read(['r'])).rejects.toMatchObject({ code: 'store-unavailable' })
@@ -46,7 +46,7 @@ describe('a call', () => {
     await call
   })
 
-  it('writes nothing after its signal aborted', async () => {
+  it('a call writes nothing after its signal aborted', async () => {
     const { registers, store } = setUp()
     const caller = new AbortController()
     const { read } = registers
@@ -68,7 +68,7 @@ describe('a call', () => {
 })
 
 describe('close', () => {
-  it('rejects callers at once, and waits for their requests before it closes the registers', async () => {
+  it('close rejects callers at once, and waits for their requests before it closes the registers', async () => {
     const { registers, store } = setUp()
     const answer = holdReads(registers)
     const closed = vi.spyOn(registers, 'close')
@@ -92,7 +92,7 @@ describe('close', () => {
     await closing
   })
 
-  it('ends a subscription that is being opened, and waits for its end', async () => {
+  it('close ends a subscription that is being opened, and waits for its end', async () => {
     const { registers, store } = setUp()
     const log: string[] = []
     const ended = Promise.withResolvers<void>()
@@ -108,7 +108,7 @@ describe('close', () => {
     await closing
   })
 
-  it('ends the subscription, and waits for its end', async () => {
+  it('close ends the subscription, and waits for its end', async () => {
     const { registers, store } = setUp()
     const ended = Promise.withResolvers<void>()
     registers.watch = (listener) => {

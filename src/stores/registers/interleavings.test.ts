@@ -39,30 +39,33 @@ describe('leases on registers, in any order of requests, answers and time', () =
     ['exclusive', [['a', 'b']]],
     ['one exclusive and two shared', [['a'], ['r', 's'], ['s', 't', 'u']]],
     ['shared by two, three or any number', [['r', 's', 't', 'u']]],
-  ])('fit together, have rising tokens, never come back, and are returned once: %s', async (_, actors) => {
-    const script = (ids: readonly string[]) => fc.array(stepsOf(ids), { maxLength: 6 })
-    const scripts: fc.Arbitrary<Step[][]> =
-      actors.length === 1
-        ? fc.array(script(actors[0] ?? []), { minLength: 2, maxLength: 3 })
-        : fc.tuple(...actors.map(script))
-    await checkProperty(
-      fc.asyncProperty(
-        fc.scheduler(),
-        scripts,
-        fc.infiniteStream(fc.nat(9)),
-        async (scheduler, scripts, chance) => {
-          const registers = new ScheduledRegisters(scheduler, () => chance.next().value === 0)
-          const handed: LeaseRecord[] = []
-          const actors = scripts.map((script) => act(registers.store(), script, registers, handed))
-          await scheduler.waitFor(Promise.all(actors))
-          expect(registers.violations).toEqual([])
-          const tokens = handed.map(({ token }) => token)
-          expect(tokens.length).toBe(new Set(tokens).size)
-        },
-      ),
-      { numRuns: 700 },
-    )
-  })
+  ])(
+    'leases on registers, in any order of requests, answers and time fit together, have rising tokens, never come back, and are returned once: %s',
+    async (_, actors) => {
+      const script = (ids: readonly string[]) => fc.array(stepsOf(ids), { maxLength: 6 })
+      const scripts: fc.Arbitrary<Step[][]> =
+        actors.length === 1
+          ? fc.array(script(actors[0] ?? []), { minLength: 2, maxLength: 3 })
+          : fc.tuple(...actors.map(script))
+      await checkProperty(
+        fc.asyncProperty(
+          fc.scheduler(),
+          scripts,
+          fc.infiniteStream(fc.nat(9)),
+          async (scheduler, scripts, chance) => {
+            const registers = new ScheduledRegisters(scheduler, () => chance.next().value === 0)
+            const handed: LeaseRecord[] = []
+            const actors = scripts.map((script) => act(registers.store(), script, registers, handed))
+            await scheduler.waitFor(Promise.all(actors))
+            expect(registers.violations).toEqual([])
+            const tokens = handed.map(({ token }) => token)
+            expect(tokens.length).toBe(new Set(tokens).size)
+          },
+        ),
+        { numRuns: 700 },
+      )
+    },
+  )
 })
 
 async function act(store: LeaseStore, script: Step[], registers: FakeRegisters, handed: LeaseRecord[]) {

@@ -43,7 +43,7 @@ function report(register: Register): void {
 const settle = () => registers.clock.advance(300)
 
 describe('the subscription', () => {
-  it('is open from 200 ms after a grant to a caller that listens, until some seconds after its release', async () => {
+  it('the subscription is open from 200 ms after a grant to a caller that listens, until some seconds after its release', async () => {
     await grab(store, 'a', { resource: 'quiet' })
     await registers.clock.advance(1000)
     expect(registers.subscriptions.size).toBe(0)
@@ -59,7 +59,7 @@ describe('the subscription', () => {
     expect(registers.subscriptions.size).toBe(0)
   })
 
-  it('stays open while one of two watches', async () => {
+  it('the subscription stays open while one of two watches', async () => {
     const [one, other] = await Promise.all([store.watch(() => {}), store.watch(() => {})])
     await one[Symbol.asyncDispose]()
     await registers.clock.advance(10_000)
@@ -69,7 +69,7 @@ describe('the subscription', () => {
     expect(registers.subscriptions.size).toBe(0)
   })
 
-  it('stays open while a lease is renewed, and is closed when it has expired', async () => {
+  it('the subscription stays open while a lease is renewed, and is closed when it has expired', async () => {
     await grab(store, 'a', { lost: () => {} })
     for (let n = 0; n < 20; n++) {
       await registers.clock.advance(TTL / 2)
@@ -80,7 +80,7 @@ describe('the subscription', () => {
     expect(registers.subscriptions.size).toBe(0)
   })
 
-  it('is not opened for a lease that was released while it was requested', async () => {
+  it('the subscription is not opened for a lease that was released while it was requested', async () => {
     registers.afterWrite = async (written) => {
       registers.afterWrite = (later) => later
       await store.release({ resource: 'r', id: 'a' })
@@ -94,7 +94,7 @@ describe('the subscription', () => {
   it.each([
     ['failed', () => Promise.reject(new LeaseError('store-unavailable', 'cut off'))],
     ['was refused', () => {}],
-  ])('is not kept open for a request that %s', async (_, beforeWrite) => {
+  ])('the subscription is not kept open for a request that %s', async (_, beforeWrite) => {
     await grab(peer, 'holder', { ttl: 1 })
     await registers.clock.advance(1)
     const watch = await store.watch(() => {})
@@ -109,7 +109,7 @@ describe('the subscription', () => {
     expect(registers.subscriptions.size).toBe(0)
   })
 
-  it('is opened again when it breaks, once, and reports the gap', async () => {
+  it('the subscription is opened again when it breaks, once, and reports the gap', async () => {
     const events: StoreEvent[] = []
     await store.watch((event) => events.push(event))
     const [subscription] = registers.subscriptions
@@ -121,7 +121,7 @@ describe('the subscription', () => {
     expect(registers.subscriptions.size).toBe(1)
   })
 
-  it('is tried again with pauses while it cannot be opened', async () => {
+  it('the subscription is tried again with pauses while it cannot be opened', async () => {
     const events: StoreEvent[] = []
     await store.watch((event) => events.push(event))
     const watch = vi.fn(() => Promise.reject(new LeaseError('store-unavailable', 'cut off')))
@@ -135,14 +135,14 @@ describe('the subscription', () => {
     expect(events).toEqual([{ type: 'gap' }])
   })
 
-  it('rejects a watcher if it cannot be opened', async () => {
+  it('the subscription rejects a watcher if it cannot be opened', async () => {
     registers.watch = () => Promise.reject(new LeaseError('store-unavailable', 'cut off'))
     await expect(store.watch(() => {})).rejects.toThrow('cut off')
     await registers.clock.advance(10_000)
     expect(registers.clock.pending).toBe(0)
   })
 
-  it('is given up if it is not open after five seconds', async () => {
+  it('the subscription is given up if it is not open after five seconds', async () => {
     const stopped = vi.fn()
     registers.watch = (_, stop) =>
       new Promise((resolve) => {
@@ -154,7 +154,7 @@ describe('the subscription', () => {
     expect(stopped).toHaveBeenCalledOnce()
   })
 
-  it('reports nothing after it was closed', async () => {
+  it('the subscription reports nothing after it was closed', async () => {
     const events: StoreEvent[] = []
     const watch = await store.watch(() => {})
     const [before] = registers.subscriptions
@@ -171,7 +171,7 @@ describe('the subscription', () => {
 })
 
 describe('a holder', () => {
-  it('is told of the end of its lease, once, even if it requested the lease twice', async () => {
+  it('a holder is told of the end of its lease, once, even if it requested the lease twice', async () => {
     const lost = vi.fn()
     for (let n = 0; n < 2; n++) await grab(store, 'a', { lost })
     await settle()
@@ -180,7 +180,7 @@ describe('a holder', () => {
     expect(lost).toHaveBeenCalledOnce()
   })
 
-  it('is told of an end before the subscription was open', async () => {
+  it('a holder is told of an end before the subscription was open', async () => {
     const lost = vi.fn()
     await grab(store, 'a', { lost })
     await endByForce()
@@ -189,7 +189,7 @@ describe('a holder', () => {
     expect(lost).toHaveBeenCalledOnce()
   })
 
-  it('is told of an end after a repeated request that failed', async () => {
+  it('a holder is told of an end after a repeated request that failed', async () => {
     const lost = vi.fn()
     await grab(store, 'a', { lost })
     await settle()
@@ -201,7 +201,7 @@ describe('a holder', () => {
     expect(lost).toHaveBeenCalledOnce()
   })
 
-  it('is told of an end that was reported before the answer to its request', async () => {
+  it('a holder is told of an end that was reported before the answer to its request', async () => {
     await store.watch(() => {})
     const lost = vi.fn()
     registers.afterWrite = async (written) => {
@@ -215,7 +215,7 @@ describe('a holder', () => {
     expect(lost).toHaveBeenCalledOnce()
   })
 
-  it('is not told of the end of an earlier lease that is reported late', async () => {
+  it('a holder is not told of the end of an earlier lease that is reported late', async () => {
     const lost = vi.fn()
     await grab(peer, 'a')
     await peer.release({ resource: 'r', id: 'a' })
@@ -232,7 +232,7 @@ describe('a holder', () => {
       'was overwritten by another program',
       () => registers.contents.set('r', { ...current(), text: 'hello' }),
     ],
-  ])('is told if its register %s', async (_, destroy) => {
+  ])('a holder is told if its register %s', async (_, destroy) => {
     const lost = vi.fn()
     const events: StoreEvent[] = []
     await grab(store, 'a', { lost })
@@ -247,7 +247,7 @@ describe('a holder', () => {
   })
 
   /** A history of the register in any order: parts of it left out, late, twice, before or after the answer. */
-  it('loses its lease exactly if a later state of the register is reported in which it is not the holder', async () => {
+  it('a holder loses its lease exactly if a later state of the register is reported in which it is not the holder', async () => {
     const change = fc.constantFrom('renew a', 'end', 'grant b', 'renew b', 'grant c', 'pass')
     const part = fc.record({
       changes: fc.array(change, { maxLength: 5 }),

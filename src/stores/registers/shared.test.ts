@@ -72,7 +72,7 @@ async function take(by: LeaseStore, next: Step): Promise<unknown> {
 }
 
 describe('several leases in one register', () => {
-  it('behave as those of the store in memory, whatever is called', async () => {
+  it('several leases in one register behave as those of the store in memory, whatever is called', async () => {
     const passing = fc.constantFrom(0, 0, 1, 49, 50, 99, 100, 101, 250)
     await checkProperty(
       fc.asyncProperty(fc.array(fc.tuple(step, passing), { maxLength: 25 }), async (steps) => {
@@ -88,7 +88,7 @@ describe('several leases in one register', () => {
     )
   })
 
-  it('are renewed and released one by one: a delayed renewal revives none and harms no other', async () => {
+  it('several leases in one register are renewed and released one by one: a delayed renewal revives none and harms no other', async () => {
     await grab(store, 'a', { ttl: 5 * TTL })
     await grab(store, 'b')
     registers.beforeWrite = async () => {
@@ -104,7 +104,7 @@ describe('several leases in one register', () => {
     expect(await peer.sweep({ limit: 10 })).toEqual([])
   })
 
-  it('never exceed their number, even if the grant of one was decided on an older state', async () => {
+  it('several leases in one register never exceed their number, even if the grant of one was decided on an older state', async () => {
     await grab(store, 'a')
     registers.beforeWrite = async () => {
       registers.beforeWrite = () => {}
@@ -113,14 +113,14 @@ describe('several leases in one register', () => {
     expect(await ask(store, 'c')).toMatchObject({ granted: false, holders: [{ id: 'a' }, { id: 'b' }] })
   })
 
-  it('are swept up to the limit, also within one register', async () => {
+  it('several leases in one register are swept up to the limit, also within one register', async () => {
     for (const id of ['a', 'b', 'c']) await grab(store, id, { share: 3 })
     await registers.clock.advance(TTL)
     expect((await store.sweep({ limit: 2 })).map(({ id }) => id)).toEqual(['a', 'b'])
     expect((await peer.sweep({ limit: 2 })).map(({ id }) => id)).toEqual(['c'])
   })
 
-  it('are returned by one sweep only, even if another write followed before the time of the sweep was read', async () => {
+  it('several leases in one register are returned by one sweep only, even if another write followed before the time of the sweep was read', async () => {
     await grab(store, 'b', { ttl: TTL + 1 })
     await grab(store, 'a')
     await registers.clock.advance(TTL)
@@ -133,7 +133,7 @@ describe('several leases in one register', () => {
     expect(swept.map((leases) => leases.map(({ id }) => id))).toEqual([['a'], ['b']])
   })
 
-  it('are listed in pages that may end within a resource', async () => {
+  it('several leases in one register are listed in pages that may end within a resource', async () => {
     for (const resource of ['p', 'q', 'r'])
       for (const id of ['1', '2', '3']) await grab(store, `${resource}${id}`, { resource, share: Infinity })
     const pages: string[][] = []
@@ -157,7 +157,7 @@ describe('several leases in one register', () => {
     expect((await ask(peer, 'c')).granted).toBe(true)
   })
 
-  it('keep the resource across a restart: at least so long, and for the lock delay', async () => {
+  it('several leases in one register keep the resource across a restart: at least so long, and for the lock delay', async () => {
     await grab(store, 'a', { share: undefined, atLeast: 5 * TTL })
     await store.release({ resource: 'r', id: 'a' })
     expect(await ask(registers.store(), 'b')).toMatchObject({
@@ -173,7 +173,7 @@ describe('several leases in one register', () => {
     expect((await ask(peer, 'c')).granted).toBe(true)
   })
 
-  it('are told of their own end only', async () => {
+  it('several leases in one register are told of their own end only', async () => {
     const lost = { a: vi.fn(), b: vi.fn(), c: vi.fn() }
     const tokens = new Map<string, number>()
     for (const id of ['a', 'b', 'c'] as const) {
@@ -190,7 +190,7 @@ describe('several leases in one register', () => {
     expect(await holders()).toEqual(['thief'])
   })
 
-  it('are all reported when they are stolen', async () => {
+  it('several leases in one register are all reported when they are stolen', async () => {
     const events: StoreEvent[] = []
     for (const id of ['a', 'b']) await grab(store, id)
     await store.watch((event) => events.push(event))
@@ -256,7 +256,7 @@ describe('many holders of one register', () => {
     expect(writes).toBeLessThan(100)
   })
 
-  it('do not wait for one whose request hangs', async () => {
+  it('many holders of one register do not wait for one whose request hangs', async () => {
     for (const id of ['a', 'b', 'c']) await grab(store, id, { share: Infinity, ttl: 60_000 })
     const hanging = Promise.withResolvers<null>()
     let conflicts = 0

@@ -48,7 +48,7 @@ describe('a lease on registers', () => {
     return answer
   }
 
-  it('is not revived by a renewal that was delayed until after the expiry', async () => {
+  it('a lease on registers is not revived by a renewal that was delayed until after the expiry', async () => {
     const { lease } = await grab(store, 'a')
     registers.beforeWrite = () => registers.clock.advance(TTL)
     expect(await store.renew({ resource: 'r', id: 'a', ttl: TTL })).toEqual({ ok: false, holders: [] })
@@ -58,7 +58,7 @@ describe('a lease on registers', () => {
     expect((await grab(peer, 'b')).replaced).toBeUndefined()
   })
 
-  it('is granted anew, not extended, if the same id repeats its request too late', async () => {
+  it('a lease on registers is granted anew, not extended, if the same id repeats its request too late', async () => {
     const { lease } = await grab(store, 'a')
     let writes = 0
     registers.beforeWrite = async () => {
@@ -69,7 +69,7 @@ describe('a lease on registers', () => {
     expect(again.replaced).toMatchObject({ token: lease.token, state: 'expired' })
   })
 
-  it('is not overwritten by a caller that saw the previous lease expired, and then paused', async () => {
+  it('a lease on registers is not overwritten by a caller that saw the previous lease expired, and then paused', async () => {
     await grab(store, 'a')
     await registers.clock.advance(TTL)
     registers.beforeWrite = async () => {
@@ -80,21 +80,21 @@ describe('a lease on registers', () => {
     expect(answer).toMatchObject({ granted: false, holders: [{ id: 'b' }] })
   })
 
-  it('ends as expired if its release was delayed until after the expiry', async () => {
+  it('a lease on registers ends as expired if its release was delayed until after the expiry', async () => {
     await grab(store, 'a')
     registers.beforeWrite = () => registers.clock.advance(TTL)
     const { ended } = await store.release({ resource: 'r', id: 'a' })
     expect(ended).toMatchObject({ id: 'a', state: 'expired' })
   })
 
-  it('counts as released, even if another caller wrote before the time of the release was read', async () => {
+  it('a lease on registers counts as released, even if another caller wrote before the time of the release was read', async () => {
     await grab(store, 'a')
     registers.afterWrite = (written) => ({ ...written, isOvertaken: true })
     const { ended } = await store.release({ resource: 'r', id: 'a' })
     expect(ended).toMatchObject({ id: 'a', state: 'released' })
   })
 
-  it('is not granted if another caller ended it before the answer', async () => {
+  it('a lease on registers is not granted if another caller ended it before the answer', async () => {
     registers.afterWrite = async (written) => {
       registers.afterWrite = (later) => later
       await peer.acquire({ resource: 'r', id: 'b', owner: 'b', ttl: TTL, replace: tokenOf(written) })
@@ -104,7 +104,7 @@ describe('a lease on registers', () => {
     expect(answer).toMatchObject({ granted: false, holders: [{ id: 'b' }] })
   })
 
-  it('is granted again with the same token if the answer was lost and the same id repeats its request', async () => {
+  it('a lease on registers is granted again with the same token if the answer was lost and the same id repeats its request', async () => {
     registers.afterWrite = () => {
       throw new LeaseError('store-unavailable', 'the answer was lost')
     }
@@ -115,7 +115,7 @@ describe('a lease on registers', () => {
     expect(lease).toMatchObject({ id: 'a', token: held?.token })
   })
 
-  it('gets a higher token, even if the database lost its last writes', async () => {
+  it('a lease on registers gets a higher token, even if the database lost its last writes', async () => {
     await grab(store, 'a')
     await store.release({ resource: 'r', id: 'a' })
     const saved = new Map(registers.contents)
@@ -125,20 +125,20 @@ describe('a lease on registers', () => {
     expect((await grab(store, 'c')).lease.token).toBeGreaterThan(lost.token)
   })
 
-  it('shows no more than its TTL after the clock stepped back', async () => {
+  it('a lease on registers shows no more than its TTL after the clock stepped back', async () => {
     await grab(store, 'a')
     registers.clock.jump(-3_600_000)
     expect(await peer.read(['r'])).toMatchObject([[{ id: 'a', remaining: TTL }]])
   })
 
-  it('is not swept as expired if the clock stepped back before its end was written', async () => {
+  it('a lease on registers is not swept as expired if the clock stepped back before its end was written', async () => {
     await grab(store, 'a')
     await registers.clock.advance(TTL)
     registers.beforeWrite = () => registers.clock.jump(-3_600_000)
     expect(await store.sweep({ limit: 10 })).toEqual([])
   })
 
-  it('is removed an hour after its end', async () => {
+  it('a lease on registers is removed an hour after its end', async () => {
     await grab(store, 'a')
     await store.release({ resource: 'r', id: 'a' })
     await registers.clock.advance(3_599_999)
@@ -163,7 +163,7 @@ describe('a lease on registers', () => {
       '{"version":1,"type":"renewal","ttl":1000,"span":1000,"lease":{"id":"a"}}',
     ],
     ['a token floor', '{"version":1,"type":"floor","token":1}'],
-  ])('is never granted over %s', async (_, text) => {
+  ])('a lease on registers is never granted over %s', async (_, text) => {
     const events: StoreEvent[] = []
     const watch = await peer.watch((event) => events.push(event))
     registers.put({ name: 'r', text, writtenMicros: 1 })
@@ -194,7 +194,7 @@ describe('a lease on registers', () => {
         writtenMicros: registers.clock.now() * 1000,
       })
 
-    it('is held, renewed and released as any other: a grant', async () => {
+    it('a lease on registers that a process of version 1 wrote is held, renewed and released as any other: a grant', async () => {
       write({ type: 'grant', ...holder, ttl: TTL, floor: 5, replaced: null })
       const token = registers.clock.now() * 1000
       const held = { ...holder, token, share: null, acquiredAt: at(0), expiresAt: at(TTL) }
@@ -206,7 +206,7 @@ describe('a lease on registers', () => {
       expect((await store.release({ resource: 'r', id: 'old' })).ended).toMatchObject({ token })
     })
 
-    it('is held until it expires: a renewal', async () => {
+    it('a lease on registers that a process of version 1 wrote is held until it expires: a renewal', async () => {
       write({ type: 'renewal', lease: lease(), span: 2 * TTL, ttl: TTL / 2 })
       await registers.clock.advance(TTL - 1)
       expect((await store.read(['r']))[0]).toMatchObject([{ token: 7, remaining: 1 }])
@@ -214,20 +214,20 @@ describe('a lease on registers', () => {
       expect((await grab(store, 'b')).replaced).toMatchObject({ token: 7, state: 'expired' })
     })
 
-    it('is free, and the token rises: an end', async () => {
+    it('a lease on registers that a process of version 1 wrote is free, and the token rises: an end', async () => {
       write({ type: 'end', lease: { ...lease(), token: registers.clock.now() * 2000 } })
       expect(await store.read(['r'])).toEqual([[]])
       expect((await grab(store, 'b')).lease.token).toBe(registers.clock.now() * 2000 + 1)
     })
 
-    it('cannot be read by that process once we have written it', async () => {
+    it('a lease on registers that a process of version 1 wrote cannot be read by that process once we have written it', async () => {
       write({ type: 'grant', ...holder, ttl: TTL, floor: 5, replaced: null })
       await store.renew({ resource: 'r', id: 'old', ttl: TTL })
       expect(JSON.parse(registers.contents.get('r')?.text ?? '')).toMatchObject({ version: 2 })
     })
   })
 
-  it('is returned by a sweep that failed in part', async () => {
+  it('a lease on registers is returned by a sweep that failed in part', async () => {
     for (const resource of ['a', 'b', 'c']) await grab(store, resource, { resource })
     await registers.clock.advance(TTL)
     registers.beforeWrite = (name) => {

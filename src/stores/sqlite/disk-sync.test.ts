@@ -19,7 +19,7 @@ function setUp() {
 }
 
 describe('a sync of the disk', () => {
-  it('is shared by all that wait for the next one, and never by those that came after it began', async () => {
+  it('a sync of the disk is shared by all that wait for the next one, and never by those that came after it began', async () => {
     const { started, finished, wait } = setUp()
     for (const name of ['a', 'b']) void wait(name)
     await settled()
@@ -37,7 +37,7 @@ describe('a sync of the disk', () => {
     expect(started).toHaveLength(2)
   })
 
-  it('that fails, fails for its own callers only', async () => {
+  it('a sync of the disk that fails, fails for its own callers only', async () => {
     const { started, finished, wait } = setUp()
     void wait('a')
     await settled()

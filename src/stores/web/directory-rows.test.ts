@@ -9,13 +9,13 @@ const SOUND = { resource: 'a', token: 1, endedAt: 0, leases: [], line: [], reser
 const fileWith = (damage: object) => JSON.stringify({ format: 2, floor: 0, rows: [{ ...SOUND, ...damage }] })
 
 describe('the file of a directory store', () => {
-  it('returns what was written', () => {
+  it('the file of a directory store returns what was written', () => {
     const table = new LeaseTable([newRow('a', 7)], 7)
     expect(decodeTable({ text: encodeTable(table), lastModified: NOW }, NOW)).toEqual(table)
     expect(decodeTable(null, NOW)).toEqual(new LeaseTable())
   })
 
-  it('keeps shares, also without a limit', () => {
+  it('the file of a directory store keeps shares, also without a limit', () => {
     const row = newRow('a', 0)
     const request = { resource: 'a', owner: 'Mika', ttl: 1000 }
     ask(
@@ -32,7 +32,7 @@ describe('the file of a directory store', () => {
     expect(decodeTable({ text: encodeTable(table), lastModified: NOW }, NOW)).toEqual(table)
   })
 
-  it('has a lease, a queue as `line` and a reservation in files of the first version', () => {
+  it('the file of a directory store has a lease, a queue as `line` and a reservation in files of the first version', () => {
     const lease = { id: 'w', owner: 'Mika', metadata: null, acquiredAt: 1, expiresAt: 5, span: 4 }
     const line = [{ id: 'x', channel: 'tab' }]
     const old = { resource: 'a', token: 1, lease, endedAt: 0, line, reserved: { id: 'x', until: NOW } }
@@ -66,14 +66,19 @@ describe('the file of a directory store', () => {
     ['a waiter with a malformed share', fileWith({ line: [{ id: 'x', channel: 'tab', share: 'all' }] })],
     ['a token that is not whole', fileWith({ token: 1.5 })],
     ['a malformed reservation', fileWith({ reserved: 5 })],
-  ])('grants nothing for 30 s after its last change when it is damaged: %s', (_, text) => {
-    const content = { text, lastModified: NOW }
-    for (const time of [NOW, NOW + 29_999, NOW - 86_400_000])
-      expect(() => decodeTable(content, time)).toThrow(expect.objectContaining({ code: 'store-unavailable' }))
-    expect(decodeTable(content, NOW + 30_000).rows.size).toBe(0)
-  })
+  ])(
+    'the file of a directory store grants nothing for 30 s after its last change when it is damaged: %s',
+    (_, text) => {
+      const content = { text, lastModified: NOW }
+      for (const time of [NOW, NOW + 29_999, NOW - 86_400_000])
+        expect(() => decodeTable(content, time)).toThrow(
+          expect.objectContaining({ code: 'store-unavailable' }),
+        )
+      expect(decodeTable(content, NOW + 30_000).rows.size).toBe(0)
+    },
+  )
 
-  it('is left alone when it was written by a newer version', () => {
+  it('the file of a directory store is left alone when it was written by a newer version', () => {
     const content = { text: '{"format":3}', lastModified: NOW }
     expect(() => decodeTable(content, NOW + 86_400_000)).toThrow(
       expect.objectContaining({ code: 'store-failed' }),

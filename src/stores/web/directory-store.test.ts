@@ -43,7 +43,7 @@ function acquire(store: LeaseStore, clock: FakeClock, id = '1') {
 }
 
 describe('a directory store', () => {
-  it('grants nothing for 30 s from a damaged file, though the clock was set back since its last change', async () => {
+  it('a directory store grants nothing for 30 s from a damaged file, though the clock was set back since its last change', async () => {
     const clock = new FakeClock()
     const files = new FakeFileSystem(clock)
     files.put('holdfast.json', 'damaged')
@@ -57,7 +57,7 @@ describe('a directory store', () => {
     await store.close()
   })
 
-  it('works on a page without https, where there is no crypto.randomUUID', async () => {
+  it('a directory store works on a page without https, where there is no crypto.randomUUID', async () => {
     const { getRandomValues } = crypto
     vi.stubGlobal('crypto', { getRandomValues: getRandomValues.bind(crypto) })
     const clock = new FakeClock()
@@ -67,7 +67,7 @@ describe('a directory store', () => {
     vi.unstubAllGlobals()
   })
 
-  it('writes nothing for a caller that has gone', async () => {
+  it('a directory store writes nothing for a caller that has gone', async () => {
     const clock = new FakeClock()
     const files = new FakeFileSystem(clock)
     const store = directoryStore(files.root, { clock })
@@ -109,7 +109,7 @@ describe('bad arguments', () => {
     ['options', FOREIGN.slice(0, 4).map((given) => () => directoryStore(root, given))],
     ['file', FOREIGN.map((file) => () => directoryStore(root, { file }))],
     ['clock', FOREIGN.map((clock) => () => directoryStore(root, { clock }))],
-  ] as const)('are refused at once: %s', (option, attempts) => {
+  ] as const)('bad arguments are refused at once: %s', (option, attempts) => {
     for (const open of attempts) {
       expect(open).toThrow(LeaseError)
       expect(open).toThrow(`${option}: expected`)

@@ -7,7 +7,7 @@ afterEach(() => {
 })
 
 describe('a page that was not loaded over HTTPS', () => {
-  it('is told so by the first call', async () => {
+  it('a page that was not loaded over HTTPS is told so by the first call', async () => {
     vi.stubGlobal('navigator', {})
     const store = webStore()
     await expect(store.read(['a'])).rejects.toMatchObject({
@@ -28,7 +28,7 @@ describe('bad arguments', () => {
     ['prefix', ['' as never, ...FOREIGN].map((prefix) => () => webLockStore({ prefix, locks: LOCKS }))],
     ['clock', FOREIGN.map((clock) => () => webLockStore({ clock, locks: LOCKS }))],
     ['directory', FOREIGN.map((directory) => () => webStore({ directory, locks: null as never }))],
-  ] as const)('are refused at once: %s', (option, attempts) => {
+  ] as const)('bad arguments are refused at once: %s', (option, attempts) => {
     for (const open of attempts) {
       expect(open).toThrow(LeaseError)
       expect(open).toThrow(`${option}: expected`)

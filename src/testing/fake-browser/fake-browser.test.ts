@@ -2,14 +2,14 @@ import { describe, expect, it, vi } from 'vitest'
 import { type FakeBrowserOptions, FakeClock, type FakeContext, fakeBrowser } from '../index.ts'
 
 describe('the fake browser', () => {
-  it('repeats a run with the same random numbers, and does something else with others', async () => {
+  it('the fake browser repeats a run with the same random numbers, and does something else with others', async () => {
     const one = await logOfRun(1)
     expect(one.length).toBeGreaterThan(40)
     expect(await logOfRun(1)).toEqual(one)
     expect(await logOfRun(2)).not.toEqual(one)
   })
 
-  it('keeps the order of the calls and events of one context, whatever the delays are', async () => {
+  it('the fake browser keeps the order of the calls and events of one context, whatever the delays are', async () => {
     const clock = new FakeClock()
     const browser = fakeBrowser({ clock, random: chance(3), latency: [0, 50] })
     const [writer, reader] = [browser.openPage(), browser.openPage()]
@@ -47,7 +47,7 @@ describe('the fake browser', () => {
     expect(starts).toBe(3)
   })
 
-  it('carries out what a killed context had sent before it frees its locks, and sends it no answer', async () => {
+  it('the fake browser carries out what a killed context had sent before it frees its locks, and sends it no answer', async () => {
     const clock = new FakeClock()
     const browser = fakeBrowser({ clock, latency: [5, 5] })
     const [dying, next] = [browser.openPage(), browser.openPage()]
@@ -83,7 +83,7 @@ describe('the fake browser', () => {
     )
   })
 
-  it('takes a latency as text', async () => {
+  it('the fake browser takes a latency as text', async () => {
     const clock = new FakeClock()
     const { api } = fakeBrowser({ clock, latency: ['1s', '1s'] }).openPage()
     const got = vi.fn()

@@ -24,12 +24,12 @@ const GOOD = [
 ]
 
 describe('the checker', () => {
-  it('finds nothing in a good log, in whatever order it was written', () => {
+  it('the checker finds nothing in a good log, in whatever order it was written', () => {
     expect(judge(GOOD)).toEqual([])
     expect(judge(GOOD.toReversed())).toEqual([])
   })
 
-  it('joins what one worker saw of one token to a hold', () => {
+  it('the checker joins what one worker saw of one token to a hold', () => {
     expect(holdsOf(GOOD)).toEqual([
       { resource: 'r', token: 1, worker: 'a', from: 10, to: 20 },
       { resource: 'r', token: 2, worker: 'b', from: 30, to: 40 },
@@ -37,7 +37,7 @@ describe('the checker', () => {
     ])
   })
 
-  it('finds more holders than may share', () => {
+  it('the checker finds more holders than may share', () => {
     const shares = (at: number, worker: string, token: number, share: number) => ({
       ...holds(at, worker, token),
       share,
@@ -53,33 +53,33 @@ describe('the checker', () => {
     ])
   })
 
-  it('finds two holders at a time', () => {
+  it('the checker finds two holders at a time', () => {
     expect(judge([...GOOD, holds(35, 'c', 3)])).toEqual([
       `c's hold of r with token 3 began 5 µs before the end of b's hold of r with token 2`,
     ])
   })
 
-  it('finds an overlap with a hold that began before the last one', () => {
+  it('the checker finds an overlap with a hold that began before the last one', () => {
     expect(judge([holds(10, 'a', 1), holds(20, 'b', 2), holds(30, 'c', 3), holds(40, 'a', 1)])).toHaveLength(
       2,
     )
   })
 
-  it('finds a token that falls', () => {
+  it('the checker finds a token that falls', () => {
     expect(judge([holds(10, 'a', 5), holds(20, 'b', 4), holds(30, 'c', 6)])).toEqual([
       `b's hold of r with token 4 came after a's hold of r with token 5`,
     ])
   })
 
-  it('finds a token that two were given', () => {
+  it('the checker finds a token that two were given', () => {
     expect(judge([holds(10, 'a', 5), holds(20, 'b', 5)])).toContain('token 5 of r was given to a and b')
   })
 
-  it('keeps resources apart', () => {
+  it('the checker keeps resources apart', () => {
     expect(judge([holds(10, 'a', 5), { ...holds(10, 'b', 5), resource: 's' }, holds(20, 'a', 5)])).toEqual([])
   })
 
-  it('finds a wait that was too long, and one that never ended', () => {
+  it('the checker finds a wait that was too long, and one that never ended', () => {
     const late = [asks(0, 'a'), asks(0, 'b'), holds(1500, 'a', 1)]
     expect(judge(late)).toEqual(['a waited 2 ms for r', 'b waited 2 ms for r'])
     expect(judge(late, ['b'])).toEqual(['a waited 2 ms for r'])
@@ -92,14 +92,14 @@ describe('the checker', () => {
     /** `b` knows its place before `c` asks, and `c` is served first. */
     const PASSED = [holds(10, 'a', 1), asks(11, 'b'), queues(20, 'b'), asks(30, 'c'), holds(40, 'c', 2)]
 
-    it('finds a waiter that was passed', () => {
+    it('the checker of a store with a queue finds a waiter that was passed', () => {
       expect(inOrder([...PASSED, holds(50, 'b', 3)])).toEqual([
         'c was granted r with token 2 before b, which waited in the queue 10 µs before c asked',
       ])
       expect(judge(PASSED)).toEqual([])
     })
 
-    it('blames nobody who may have been first', () => {
+    it('the checker of a store with a queue blames nobody who may have been first', () => {
       const before = [holds(10, 'a', 1), asks(11, 'b'), asks(15, 'c'), queues(20, 'b'), holds(40, 'c', 2)]
       expect(inOrder(before)).toEqual([])
     })

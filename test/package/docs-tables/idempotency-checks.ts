@@ -8,7 +8,7 @@ const TESTS = [
   'test/stores/idempotency-processes.test.ts',
 ]
 
-/** What other libraries document, beside ours. `tests`: titles of the tests that show ours. */
+/** What other libraries document, beside ours. `test`: the end of the title of the test that shows ours. */
 const COMPARISON: readonly {
   readonly behaviour: string
   readonly powertools: string
@@ -168,7 +168,7 @@ export const IDEMPOTENCY_CHECKS: readonly TableCheck[] = [
 /** Throws unless there is a test with this title. */
 function shownByTest(row: (typeof COMPARISON)[number]): ExpectedRow {
   const { behaviour, powertools, stripe, nodeIdempotency, ours, test } = row
-  if (!TESTS.some((file) => sourceOf(file).includes(`('${test}', `)))
+  if (!TESTS.some((file) => sourceOf(file).includes(`${test}', `)))
     throw new Error(`docs/idempotency.md: no test is called "${test}"`)
   return [behaviour, powertools, stripe, nodeIdempotency, ours, test]
 }

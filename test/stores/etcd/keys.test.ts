@@ -22,7 +22,7 @@ afterAll(async () => {
 })
 
 describe('the keys of a store', () => {
-  it('are within the namespace of the client, and begin with the prefix', async () => {
+  it('the keys of a store are within the namespace of the client, and begin with the prefix', async () => {
     const named = etcdStore(client.namespace(prefix), { prefix: 'own/' })
     const { id } = await grab(named, 'r')
     const keys = await client.getAll().prefix(`${prefix}own/`).keys()
@@ -43,7 +43,7 @@ describe('the keys of a store', () => {
     },
   )
 
-  it('leave nothing behind when the store is closed: neither keys nor etcd leases', async () => {
+  it('the keys of a store leave nothing behind when the store is closed: neither keys nor etcd leases', async () => {
     const closing = etcdStore(client.namespace(prefix), { prefix: 'closing/' })
     const { id } = await grab(closing, 'gone', { lockDelay: 5000, atLeast: 1 })
     const waiter = asking('gone', { wake: () => {} })
@@ -57,7 +57,7 @@ describe('the keys of a store', () => {
     await expect.poll(async () => Number((await left()).TTL)).toBe(-1)
   })
 
-  it('that another program wrote stop the resource, and stay as they are', async () => {
+  it('the keys of a store that another program wrote stop the resource, and stay as they are', async () => {
     const key = `${prefix}l/damaged\0x`
     await client.put(key).value('hello')
     for (const call of [() => store.acquire(asking('damaged')), () => store.read(['damaged'])])
@@ -69,7 +69,7 @@ describe('the keys of a store', () => {
     await client.delete().key(key)
   })
 
-  it('that another program wrote while somebody waits cost nobody else anything', async () => {
+  it('the keys of a store that another program wrote while somebody waits cost nobody else anything', async () => {
     const { id } = await grab(store, 'awaited')
     const waiter = asking('awaited', { wake: () => {} })
     await store.acquire(waiter)
@@ -83,7 +83,7 @@ describe('the keys of a store', () => {
     await store.release({ resource: 'awaited', id: waiter.id })
   })
 
-  it('hide no other resource: a list and a sweep skip them, also at the end of a page', async () => {
+  it('the keys of a store hide no other resource: a list and a sweep skip them, also at the end of a page', async () => {
     const damaged = [`${prefix}l/skip:a\0x`, `${prefix}l/skip:b\0x`, `${prefix}e/skip:c\0x`]
     for (const key of damaged) await client.put(key).value('hello')
     const sound = await grab(store, 'skip:z')

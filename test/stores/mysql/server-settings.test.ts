@@ -99,7 +99,7 @@ describe('the tables', () => {
     },
   )
 
-  it('are not created with sql_mode ORACLE, and the error says what to do', async () => {
+  it('the tables are not created with sql_mode ORACLE, and the error says what to do', async () => {
     const [store] = openWith("sql_mode = 'ORACLE'", 'oracle')
     await expect(store.read([])).rejects.toMatchObject({
       code: 'store-failed',

@@ -35,14 +35,14 @@ function store(client: Pool | Connection = pool(), options: MysqlStoreOptions = 
 }
 
 describe('the migration', () => {
-  it('works when eight nodes start at the same moment', async () => {
+  it('the migration works when eight nodes start at the same moment', async () => {
     // On a busy machine it may take longer than a call usually may.
     const call = { timeout: 60_000 }
     const answers = await Promise.all(Array.from({ length: 8 }, () => store().acquire(asking('r'), call)))
     expect(answers.filter(({ granted }) => granted)).toHaveLength(1)
   })
 
-  it('does not run if migrate is false', async () => {
+  it('the migration does not run if migrate is false', async () => {
     const careful = store(pool(), { migrate: false })
     await expect(careful.read(['r'])).rejects.toMatchObject({
       code: 'store-failed',
@@ -52,7 +52,7 @@ describe('the migration', () => {
     expect(await careful.read(['r'])).toEqual([[]])
   })
 
-  it('creates again what somebody dropped, and refuses tables of a newer version', async () => {
+  it('the migration creates again what somebody dropped, and refuses tables of a newer version', async () => {
     const running = store()
     const { token } = await grab(running, 'r')
     await admin.query(`drop procedure ${database}.holdfast_leases_v3_settle`)
@@ -70,7 +70,7 @@ describe('the migration', () => {
     })
   })
 
-  it('takes over the leases and queues of version 1, whose nodes then fail', async () => {
+  it('the migration takes over the leases and queues of version 1, whose nodes then fail', async () => {
     await createVersion1(admin, database)
     const upgraded = store()
     expect(await upgraded.acquire(asking('held'))).toMatchObject({
@@ -233,7 +233,7 @@ it('a release whose answer is lost has the waiters of its own process ask again'
 })
 
 describe('a busy server', () => {
-  it('has a request sent again that it rolled back because of a deadlock', async () => {
+  it('a busy server has a request sent again that it rolled back because of a deadlock', async () => {
     const client = pool({ connectionLimit: 1 })
     const leases = store(client)
     await leases.read([])
@@ -254,7 +254,7 @@ describe('a busy server', () => {
     await expect(leases.acquire(asking('r'))).rejects.toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('that killed a connection is asked on another one', async () => {
+  it('a busy server that killed a connection is asked on another one', async () => {
     const client = pool({ connectionLimit: 1 })
     const leases = store(client)
     const { token } = await grab(leases, 'r')
@@ -270,7 +270,7 @@ describe('the tables', () => {
     return (rows as { n: number }[])[0]?.n
   }
 
-  it('forget a resource an hour after its end, but never its token', async () => {
+  it('the tables forget a resource an hour after its end, but never its token', async () => {
     const leases = store()
     const { id, token } = await grab(leases, 'r')
     await leases.release({ resource: 'r', id })
@@ -289,7 +289,7 @@ describe('the tables', () => {
     expect((await grab(leases, 'r')).token).toBe(ahead + 1)
   })
 
-  it('forget the places of a process that is gone, all at once', async () => {
+  it('the tables forget the places of a process that is gone, all at once', async () => {
     const leases = store()
     const { id } = await grab(leases, 'r')
     for (let n = 0; n < 3; n++) await leases.acquire(asking('r', { wake: () => {} }))

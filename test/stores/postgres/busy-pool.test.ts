@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => bed[Symbol.asyncDispose]())
 
 describe('leases whose owners use every connection of the pool', () => {
-  it('are renewed and released all the same', async () => {
+  it('leases whose owners use every connection of the pool are renewed and released all the same', async () => {
     const leases = createLeases(store)
     const held = await Promise.all(['a', 'b', 'c'].map((name) => leases.acquire(name, { heartbeat: false })))
     // Resolves when the store has a connection of its own, for what must not wait for the pool.
@@ -42,7 +42,7 @@ describe('leases whose owners use every connection of the pool', () => {
 })
 
 describe('a burst of acquisitions', () => {
-  it('has as many requests in flight as the pool has connections, and each is sent once', async () => {
+  it('a burst of acquisitions has as many requests in flight as the pool has connections, and each is sent once', async () => {
     const events: LeaseEvent[] = []
     const leases = createLeases(store, { wait: Infinity, onEvent: (event) => events.push(event) })
     await store.read([])
@@ -62,7 +62,7 @@ describe('a burst of acquisitions', () => {
 })
 
 describe('a release that overtakes its acquire request', () => {
-  it('leaves no lease behind', async () => {
+  it('a release that overtakes its acquire request leaves no lease behind', async () => {
     const leases = createLeases(store)
     const holder = await leases.acquire('other')
     // Resolves when the store has a connection of its own, for what must not wait for the pool.

@@ -26,7 +26,7 @@ function slowPool() {
 }
 
 describe('a shutdown while an acquire request is on its way', () => {
-  it('leaves no lease, though the release overtakes the request', async () => {
+  it('a shutdown while an acquire request is on its way leaves no lease, though the release overtakes the request', async () => {
     const { pool, mayArrive, isReleased } = slowPool()
     const store = bed.storeOn(pool)
     const leases = createLeases(store)

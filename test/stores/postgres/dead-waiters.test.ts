@@ -52,7 +52,7 @@ describe('waiters that died before they listened', () => {
     expect(await bed.waiters()).toBe(0)
   })
 
-  it('keep a reservation no longer than their places', async () => {
+  it('waiters that died before they listened keep a reservation no longer than their places', async () => {
     await ghost('ghost', 'channel')
     const next = await enqueue(store)
     await bed.passClock(700)
@@ -62,7 +62,7 @@ describe('waiters that died before they listened', () => {
     expect(await store.acquire(next.ask)).toMatchObject({ granted: true })
   })
 
-  it('keep their places while they ask again', async () => {
+  it('waiters that died before they listened keep their places while they ask again', async () => {
     for (let n = 0; n < 3; n++) {
       await ghost('polls', 'channel')
       await bed.passClock(900)
@@ -74,7 +74,7 @@ describe('waiters that died before they listened', () => {
 })
 
 describe('a process that died', () => {
-  it('is not shown as waiting, and neither is a waiter that has not asked in time', async () => {
+  it('a process that died is not shown as waiting, and neither is a waiter that has not asked in time', async () => {
     await ghost('dead', 'dead 999999 1')
     await ghost('late', 'channel')
     const next = await enqueue(store)
@@ -90,7 +90,7 @@ describe('a process that died', () => {
     expect(await waiting()).toEqual({ count: 2, first: [{ ...shown, place: 0 }, polls] })
   })
 
-  it('loses all its places at once, also those in the middle', async () => {
+  it('a process that died loses all its places at once, also those in the middle', async () => {
     await ghost('first', 'dead 999999 1')
     const next = await enqueue(store)
     for (let n = 0; n < 50; n++) await ghost(`ghost ${n}`, `${n % 2 ? 'dead' : `dead${n}`} 999999 1`)
@@ -101,7 +101,7 @@ describe('a process that died', () => {
 })
 
 describe('a request that arrives after its caller has given up', () => {
-  it('gives its place back when it has its turn', async () => {
+  it('a request that arrives after its caller has given up gives its place back when it has its turn', async () => {
     const next = await enqueue(store)
     const { rows } = await bed.admin.query(
       `select channel || ' ' || pid || ' ' || started as address from ${bed.table}_waiters`,
@@ -147,13 +147,13 @@ describe('a long queue', () => {
     return { fetched: after.fetched - before.fetched, scans: after.scans - before.scans }
   }
 
-  it('is not read as a whole to hand a lease over or to join', async () => {
+  it('a long queue is not read as a whole to hand a lease over or to join', async () => {
     const reads = await readsWith(200)
     expect(reads.scans).toBe(0)
     expect(await readsWith(20_000)).toEqual(reads)
   })
 
-  it('is not read by plans that were made when it was short', async () => {
+  it('a long queue is not read by plans that were made when it was short', async () => {
     const text = `select ${bed.table}_acquire('r', $1, 'x', 60000, null, '', true, null)`
     for (let n = 0; n < 10; n++) await bed.admin.query(text, [`early ${n}`])
     await bed.admin.query(`analyze ${bed.table}_waiters; analyze ${bed.table}`)
@@ -165,7 +165,7 @@ describe('a long queue', () => {
     await bed.admin.query('rollback')
   })
 
-  it('says how many are ahead, exactly as long as few are', async () => {
+  it('a long queue says how many are ahead, exactly as long as few are', async () => {
     for (let n = 0; n < 5; n++) await ghost(`early ${n}`, 'c')
     for (const n of [1, 3]) await store.release({ resource: 'r', id: `early ${n}` })
     expect(await store.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 3 })

@@ -18,7 +18,7 @@ describe('a call to Postgres', () => {
   })
   afterEach(() => bed[Symbol.asyncDispose]())
 
-  it('ends when its signal aborts while it waits for a lock', async () => {
+  it('a call to Postgres ends when its signal aborts while it waits for a lock', async () => {
     const store = bed.store()
     await grab(store, 'r')
     await bed.admin.query('begin')
@@ -35,7 +35,7 @@ describe('a call to Postgres', () => {
     await bed.admin.query('commit')
   })
 
-  it('is unavailable when the server ends its connection', async () => {
+  it('a call to Postgres is unavailable when the server ends its connection', async () => {
     const store = bed.store()
     await grab(store, 'r')
     await bed.admin.query('begin')
@@ -66,7 +66,7 @@ describe('a call to Postgres', () => {
       })
   })
 
-  it('is unavailable on a connection that may only read, also before the tables exist', async () => {
+  it('a call to Postgres is unavailable on a connection that may only read, also before the tables exist', async () => {
     const reader = bed.storeOn(bed.pool({ options: '-c default_transaction_read_only=on' }))
     const refusal = {
       code: 'store-unavailable',
@@ -84,7 +84,7 @@ describe('a call to Postgres', () => {
     expect(await reader.read(['r'])).toMatchObject([[{ id }]])
   })
 
-  it('sends the queries of a client one after the other', async () => {
+  it('a call to Postgres sends the queries of a client one after the other', async () => {
     const client = new pg.Client(url)
     await client.connect()
     const store = bed.storeOn(client)
@@ -117,7 +117,7 @@ describe('a Postgres server', () => {
   })
   afterEach(() => bed.close())
 
-  it('that crashed and restarted gets its waiters and watchers back', async () => {
+  it('a Postgres server that crashed and restarted gets its waiters and watchers back', async () => {
     const watched = bed.store()
     const seen: string[] = []
     await watched.watch((event) => seen.push(event.type === 'gap' ? 'gap' : event.lease.state))
@@ -147,7 +147,7 @@ describe('a Postgres server', () => {
     await Promise.all([holding.close(), waiting.close()])
   })
 
-  it('that crashed does not end the process, even if nobody listens to the errors of the client', async () => {
+  it('a Postgres server that crashed does not end the process, even if nobody listens to the errors of the client', async () => {
     const pool = new pg.Pool({ connectionString: server.address })
     const store = bed.storeOn(pool)
     const { token } = await grab(store, 'r')
@@ -158,7 +158,7 @@ describe('a Postgres server', () => {
     await pool.end()
   })
 
-  it('that became a standby is unavailable, until it is the primary again', async () => {
+  it('a Postgres server that became a standby is unavailable, until it is the primary again', async () => {
     const store = bed.store()
     const { id } = await grab(store, 'r')
     const { rows } = await bed.admin.query('show data_directory')
@@ -181,7 +181,7 @@ describe('a Postgres server', () => {
     expect(await store.renew({ resource: 'r', id, ttl: 1000 })).toMatchObject({ ok: true })
   })
 
-  it('that stops answering on one connection loses that connection, and the next call succeeds', async () => {
+  it('a Postgres server that stops answering on one connection loses that connection, and the next call succeeds', async () => {
     const store = bed.storeOn(bed.pool({ max: 1 }))
     await grab(store, 'r')
     const { rows } = await bed.admin.query(`select pid from pg_stat_activity where application_name = $1`, [

@@ -22,19 +22,19 @@ function statements(): string[] {
 }
 
 describe('the functions of the Postgres store', () => {
-  it('are one statement each, and there is one for every name that an installation checks', () => {
+  it('the functions of the Postgres store are one statement each, and there is one for every name that an installation checks', () => {
     const created = statements().map(
       (text) => /create (?:or replace )?function \S+\."(\w+)"\(/.exec(text)?.[1],
     )
     expect(created.toSorted()).toEqual(functionNames(names).toSorted())
   })
 
-  it('are accepted by the server one by one, as a person pastes them into psql', async () => {
+  it('the functions of the Postgres store are accepted by the server one by one, as a person pastes them into psql', async () => {
     for (const text of statements())
       await bed.admin.query(text.replace('create function', 'create or replace function'))
   })
 
-  it('are refused by the server if one has a mistake in its body', async () => {
+  it('the functions of the Postgres store are refused by the server if one has a mistake in its body', async () => {
     const [release = ''] = statements().filter((text) => text.includes('_release"('))
     const mistaken = release.replace('live := coalesce(', 'live := coalesce((')
     await expect(bed.admin.query(mistaken)).rejects.toThrow('mismatched parentheses')

@@ -17,13 +17,13 @@ afterEach(() => bed[Symbol.asyncDispose]())
 const ask = (resource = 'r') => ({ resource, id: crypto.randomUUID(), owner: 'Mika', ttl: 60_000 })
 
 describe('the migration of a Postgres store', () => {
-  it('runs once when twenty nodes start at the same moment', async () => {
+  it('the migration of a Postgres store runs once when twenty nodes start at the same moment', async () => {
     const stores = Array.from({ length: 20 }, () => bed.store())
     const answers = await Promise.all(stores.map((store) => store.acquire(ask())))
     expect(answers.filter((answer) => answer.granted)).toHaveLength(1)
   })
 
-  it('notices what another node created while it waited for its turn', async () => {
+  it('the migration of a Postgres store notices what another node created while it waited for its turn', async () => {
     // A connection that has migrated before has all catalogs in its cache.
     const pool = bed.pool({ max: 1 })
     await bed.storeOn(pool).read(['r'])
@@ -37,7 +37,7 @@ describe('the migration of a Postgres store', () => {
     expect(await acquiring).toMatchObject({ granted: true })
   })
 
-  it('runs once when the connections are serializable by default', async () => {
+  it('the migration of a Postgres store runs once when the connections are serializable by default', async () => {
     const options = '-c default_transaction_isolation=serializable'
     const stores = Array.from({ length: 8 }, () => bed.storeOn(bed.pool({ options })))
     const answers = await Promise.allSettled(stores.map((store) => store.read(['r'])))
@@ -49,7 +49,7 @@ describe('the migration of a Postgres store', () => {
     `back\\slash 'single' "double" $1`,
     '$holdfast$ $holdfast_$ $$',
     'Größe 界 %I %',
-  ])('accepts the name %s for schema and table', async (name) => {
+  ])('the migration of a Postgres store accepts the name %s for schema and table', async (name) => {
     const schema = `${bed.schema} ${name}`.slice(-40)
     const store = bed.store({ schema, table: name })
     const { id, resource } = ask(name)
@@ -64,7 +64,7 @@ describe('the migration of a Postgres store', () => {
     await bed.admin.query(`drop schema ${quoted} cascade`)
   })
 
-  it('finds the schema by the search path', async () => {
+  it('the migration of a Postgres store finds the schema by the search path', async () => {
     await bed.admin.query(`create schema ${bed.schema}`)
     const pool = bed.pool({ options: `-c search_path=${bed.schema}` })
     const store = postgresStore(pool)
@@ -73,7 +73,7 @@ describe('the migration of a Postgres store', () => {
     await store.close()
   })
 
-  it('refuses tables of a newer version, and says what to do', async () => {
+  it('the migration of a Postgres store refuses tables of a newer version, and says what to do', async () => {
     await bed.store().read([])
     await bed.admin.query(`update ${bed.table}_meta set version = 99, oldest = 99`)
     const store = bed.store()
@@ -86,7 +86,7 @@ describe('the migration of a Postgres store', () => {
       })
   })
 
-  it('does not run if migrate is false', async () => {
+  it('the migration of a Postgres store does not run if migrate is false', async () => {
     const early = bed.store({ migrate: false })
     await expect(early.read(['r'])).rejects.toMatchObject({
       code: 'store-failed',
@@ -96,7 +96,7 @@ describe('the migration of a Postgres store', () => {
     expect(await bed.store({ migrate: false }).acquire(ask())).toMatchObject({ granted: true })
   })
 
-  it('is tried again by the next call after a connection problem', async () => {
+  it('the migration of a Postgres store is tried again by the next call after a connection problem', async () => {
     const pool = bed.pool()
     const { query } = pool
     let failures = 1
@@ -114,7 +114,7 @@ describe('tables of version 1', () => {
   const OLD = readFileSync(join(import.meta.dirname, 'schema-1.sql'), 'utf8')
   const read = async (text: string) => (await bed.admin.query(text)).rows
 
-  it('are upgraded with their leases, tokens, waiters and grants', async () => {
+  it('tables of version 1 are upgraded with their leases, tokens, waiters and grants', async () => {
     await bed.admin.query(`create schema ${bed.schema}; ${OLD.replaceAll('SCHEMA', bed.schema)}`)
     const { rows } = await bed.admin.query(`select pg_backend_pid() as pid,
       (extract(epoch from backend_start) * 1e6)::bigint::text as started from pg_stat_activity where pid = pg_backend_pid()`)
@@ -177,7 +177,7 @@ describe('tables and functions that somebody dropped', () => {
     ['the schema', (table: string) => `drop schema ${table.split('.')[0]} cascade`],
   ] as const
 
-  it.each(drops)('are created again: %s', async (_, drop) => {
+  it.each(drops)('tables and functions that somebody dropped are created again: %s', async (_, drop) => {
     const running = bed.store()
     const before = await running.acquire(ask())
     await bed.admin.query(drop(bed.table))
@@ -196,19 +196,22 @@ describe('tables and functions that somebody dropped', () => {
     }
   })
 
-  it.each(drops.slice(0, 4))('are named if migrate is false: %s', async (_, drop) => {
-    const running = bed.store()
-    await running.acquire(ask())
-    const careful = bed.store({ migrate: false })
-    await careful.read(['r'])
-    await bed.admin.query(drop(bed.table))
-    expect(await inspectPostgres(bed.pool(), { schema: bed.schema })).toMatchObject({ state: 'damaged' })
-    for (const store of [careful, bed.store({ migrate: false })])
-      await expect(store.acquire(ask('other'))).rejects.toMatchObject({
-        code: 'store-failed',
-        message: expect.stringMatching(/holdfast_leases.* does not exist, .*call migratePostgres first/),
-      })
-  })
+  it.each(drops.slice(0, 4))(
+    'tables and functions that somebody dropped are named if migrate is false: %s',
+    async (_, drop) => {
+      const running = bed.store()
+      await running.acquire(ask())
+      const careful = bed.store({ migrate: false })
+      await careful.read(['r'])
+      await bed.admin.query(drop(bed.table))
+      expect(await inspectPostgres(bed.pool(), { schema: bed.schema })).toMatchObject({ state: 'damaged' })
+      for (const store of [careful, bed.store({ migrate: false })])
+        await expect(store.acquire(ask('other'))).rejects.toMatchObject({
+          code: 'store-failed',
+          message: expect.stringMatching(/holdfast_leases.* does not exist, .*call migratePostgres first/),
+        })
+    },
+  )
 })
 
 it('the docs say how to uninstall', async () => {
@@ -238,7 +241,7 @@ describe('a role without the right to create', () => {
     await bed.admin.query(`drop owned by ${role}; drop role ${role}`)
   })
 
-  it('gets an error that says which right is missing', async () => {
+  it('a role without the right to create gets an error that says which right is missing', async () => {
     const store = bed.storeOn(bed.pool({ connectionString: connection }))
     await expect(store.acquire(ask())).rejects.toMatchObject({
       code: 'store-failed',
@@ -249,14 +252,14 @@ describe('a role without the right to create', () => {
     })
   })
 
-  it('needs no restart once it was given the right', async () => {
+  it('a role without the right to create needs no restart once it was given the right', async () => {
     const store = bed.storeOn(bed.pool({ connectionString: connection }))
     await expect(store.acquire(ask())).rejects.toMatchObject({ code: 'store-failed' })
     await bed.admin.query(`grant create on schema ${bed.schema} to ${role}`)
     expect(await store.acquire(ask())).toMatchObject({ granted: true })
   })
 
-  it('can use tables that another role created', async () => {
+  it('a role without the right to create can use tables that another role created', async () => {
     await migratePostgres(bed.pool(), { schema: bed.schema })
     const pool = bed.pool({ connectionString: connection })
     const refused = bed.storeOn(pool, { migrate: false })

@@ -166,7 +166,7 @@ describe('the statements of pg', () => {
     return rows
   }
 
-  it('are prepared once for each connection, under names that stand for their texts', async () => {
+  it('the statements of pg are prepared once for each connection, under names that stand for their texts', async () => {
     for (const resource of ['a', 'b']) await grab(store, resource)
     const [acquire, read] = [nameOf('acquire'), nameOf('read')]
     expect(await prepared()).toEqual([
@@ -178,7 +178,7 @@ describe('the statements of pg', () => {
   it.each([
     ['lost', () => 'deallocate all'],
     ['already there', () => `prepare "${nameOf('acquire').replaceAll('"', '""')}/8" as select 1`],
-  ])('are sent again, without names, after one was %s', async (_, spoil) => {
+  ])('the statements of pg are sent again, without names, after one was %s', async (_, spoil) => {
     await pool.query(spoil())
     const { id } = await grab(store, 'r')
     expect(await store.read(['r'])).toMatchObject([[{ id }]])

@@ -28,7 +28,7 @@ function start(at: string, settings: 'default' | 'documented' | 'patient'): Chil
 }
 
 describe('the package postgres', () => {
-  it('does not end the process when a connection is reset, if it fetches no types', async () => {
+  it('the package postgres does not end the process when a connection is reset, if it fetches no types', async () => {
     await using proxy = await resetWhenTypesAreFetched()
     const at = new URL(url)
     at.host = proxy.address
@@ -38,7 +38,7 @@ describe('the package postgres', () => {
     expect((await ended)[0]).toBe(1)
   })
 
-  it('does not keep the process alive after close, if its backoff is short', async () => {
+  it('the package postgres does not keep the process alive after close, if its backoff is short', async () => {
     await using server = disposable(await startServer('postgres'))
     const patient = start(server.address, 'patient')
     const documented = start(server.address, 'documented')

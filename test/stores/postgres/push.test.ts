@@ -26,7 +26,7 @@ async function cycle(resource: string, more = {}): Promise<void> {
 }
 
 describe('watching leases in Postgres', () => {
-  it('costs nothing while nobody watches or waits', async () => {
+  it('watching leases in Postgres costs nothing while nobody watches or waits', async () => {
     const { rows } = await bed.admin.query(`select watch_channel from ${bed.table}_meta`)
     const heard: string[] = []
     bed.admin.on('notification', ({ payload = '' }) => heard.push(payload))
@@ -44,7 +44,7 @@ describe('watching leases in Postgres', () => {
     expect(heard).toHaveLength(2)
   })
 
-  it('begins after the transactions that could not see the watcher have ended', async () => {
+  it('watching leases in Postgres begins after the transactions that could not see the watcher have ended', async () => {
     await cycle('r')
     const unaware = new pg.Client(url)
     await unaware.connect()
@@ -76,7 +76,7 @@ describe('watching leases in Postgres', () => {
     }
   })
 
-  it('reads a change that is too long for a notification, and reports a gap if the lease has ended', async () => {
+  it('watching leases in Postgres reads a change that is too long for a notification, and reports a gap if the lease has ended', async () => {
     const seen: string[] = []
     const owners: string[] = []
     await store.watch((event) => {
@@ -91,7 +91,7 @@ describe('watching leases in Postgres', () => {
     await expect.poll(() => seen).toEqual(['long held', 'gap'])
   })
 
-  it('reports the longest names and metadata', async () => {
+  it('watching leases in Postgres reports the longest names and metadata', async () => {
     const seen: StoreEvent[] = []
     await store.watch((event) => seen.push(event))
     const metadata = { text: '"'.repeat(2040) }
@@ -99,7 +99,7 @@ describe('watching leases in Postgres', () => {
     await expect.poll(() => seen).toMatchObject([{ type: 'change', lease: { token, metadata } }])
   })
 
-  it('reports a gap if changes were not announced for a while', async () => {
+  it('watching leases in Postgres reports a gap if changes were not announced for a while', async () => {
     const clock = ownSystemClock()
     const seen: string[] = []
     await store.watch((event) => seen.push(show(event)))
@@ -110,7 +110,7 @@ describe('watching leases in Postgres', () => {
     await expect.poll(() => seen).toEqual(['gap', 'after held', 'after released'])
   })
 
-  it('survives foreign notifications on its channel', async () => {
+  it('watching leases in Postgres survives foreign notifications on its channel', async () => {
     const seen: string[] = []
     await store.watch((event) => seen.push(show(event)))
     const { rows } = await bed.admin.query(`select watch_channel from ${bed.table}_meta`)
@@ -127,14 +127,14 @@ describe('a holder in Postgres', () => {
     bed.admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = '${bed.schema}' and ${LISTENS}`)
 
-  it('is told of a loss that happened before it listened', async () => {
+  it('a holder in Postgres is told of a loss that happened before it listened', async () => {
     let lost = 0
     const { token } = await grab(store, 'r', { lost: () => lost++ })
     await bed.store().release({ resource: 'r', token })
     await expect.poll(() => lost).toBe(1)
   })
 
-  it('is told of a loss that happened while it had no connection', async () => {
+  it('a holder in Postgres is told of a loss that happened while it had no connection', async () => {
     let lost = 0
     const { token } = await grab(store, 'r', { lost: () => lost++ })
     await expect.poll(() => bed.listeners()).toBe(1)
@@ -146,7 +146,7 @@ describe('a holder in Postgres', () => {
     await expect.poll(() => lost).toBe(1)
   })
 
-  it('is not told of a loss when it repeats its request or releases', async () => {
+  it('a holder in Postgres is not told of a loss when it repeats its request or releases', async () => {
     let lost = 0
     const ask = asking('r', { lost: () => lost++ })
     await store.acquire(ask)

@@ -35,7 +35,7 @@ async function enqueue(on: LeaseStore, resource: string) {
 }
 
 describe('the queue in Postgres', () => {
-  it('skips all waiters of a killed process at once', async () => {
+  it('the queue in Postgres skips all waiters of a killed process at once', async () => {
     const { id } = await grab(store, 'r')
     const child = fork(join(import.meta.dirname, 'waiting-child.ts'), [url, bed.schema, 'r', '5'])
     await once(child, 'message')
@@ -51,7 +51,7 @@ describe('the queue in Postgres', () => {
     expect(await store.acquire(next.ask)).toMatchObject({ granted: true })
   })
 
-  it('does not mistake another server process with the same pid for that of the waiter', async () => {
+  it('the queue in Postgres does not mistake another server process with the same pid for that of the waiter', async () => {
     const { id } = await grab(store, 'r')
     const { rows } = await bed.admin.query('select pg_backend_pid() as pid')
     const ghost = [
@@ -64,7 +64,7 @@ describe('the queue in Postgres', () => {
     await next.called
   })
 
-  it('keeps the place of a waiter whose server process another role cannot inspect', async () => {
+  it('the queue in Postgres keeps the place of a waiter whose server process another role cannot inspect', async () => {
     const role = `role_${bed.schema}`
     const { id } = await grab(store, 'r')
     const waiter = await enqueue(bed.store(), 'r')
@@ -80,7 +80,7 @@ describe('the queue in Postgres', () => {
     expect(rows).toEqual([{ id: waiter.ask.id }])
   })
 
-  it('wakes a waiter that lost its listening connection, and keeps its place', async () => {
+  it('the queue in Postgres wakes a waiter that lost its listening connection, and keeps its place', async () => {
     const { id } = await grab(store, 'r')
     await bed.stopClock()
     const peer = bed.store()
@@ -124,7 +124,7 @@ describe('the queue in Postgres', () => {
     await leases.close()
   })
 
-  it('opens no listening connection for short leases that nobody waits for', async () => {
+  it('the queue in Postgres opens no listening connection for short leases that nobody waits for', async () => {
     const clock = ownSystemClock()
     const leases = createLeases(store)
     for (let n = 0; n < 40; n++) await leases.withLease('r', () => clock.advance(20))
@@ -132,7 +132,7 @@ describe('the queue in Postgres', () => {
     await leases.close()
   })
 
-  it('listens while somebody waits or holds a lease for long, and not after close', async () => {
+  it('the queue in Postgres listens while somebody waits or holds a lease for long, and not after close', async () => {
     const holding = createLeases(store)
     const lease = await holding.acquire('r')
     await expect.poll(() => bed.listeners()).toBe(1)
@@ -145,7 +145,7 @@ describe('the queue in Postgres', () => {
     await expect.poll(() => bed.listeners()).toBe(0)
   })
 
-  it('does not keep a process alive', async () => {
+  it('the queue in Postgres does not keep a process alive', async () => {
     const file = join(import.meta.dirname, 'finishing-child.ts')
     const child = fork(file, [url, bed.schema, String(10 * HANG_MS)], { timeout: HANG_MS })
     const [exitCode] = await once(child, 'exit')

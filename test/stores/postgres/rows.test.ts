@@ -55,7 +55,7 @@ describe('a grant after a long wait for the row', () => {
 })
 
 describe('many rows', () => {
-  it('are listed in pages of at most 1000, whatever the limit', async () => {
+  it('many rows are listed in pages of at most 1000, whatever the limit', async () => {
     await admin.query(`insert into ${bed.table} (resource, token, id, owner, acquired_at, expires_at, span, ended_at)
       select 'r' || n, n, n, 'Mika', 0, 4e15, 4e15, 0 from generate_series(1, 1500) n`)
     const page = await store.list({ limit: 2 ** 40 })
@@ -65,7 +65,7 @@ describe('many rows', () => {
 })
 
 describe('connections that are serializable by default', () => {
-  it('have one holder at a time, and rising tokens', async () => {
+  it('connections that are serializable by default have one holder at a time, and rising tokens', async () => {
     const options = '-c default_transaction_isolation=serializable'
     const managers = [1, 2, 3].map(() => createLeases(bed.storeOn(bed.pool({ options }))))
     const tokens: number[] = []
@@ -91,7 +91,7 @@ describe('a row that nobody needs', () => {
       hours * HOUR_US,
     ])
 
-  it('is deleted by a sweep after an hour, and its token is never used again', async () => {
+  it('a row that nobody needs is deleted by a sweep after an hour, and its token is never used again', async () => {
     const { id, token } = await grab(store, 'old')
     await store.release({ resource: 'old', id })
     await age(0.9)
@@ -105,7 +105,7 @@ describe('a row that nobody needs', () => {
     expect((await grab(store, 'old')).token).toBe(ahead + 1)
   })
 
-  it('raises the floor to its own token', async () => {
+  it('a row that nobody needs raises the floor to its own token', async () => {
     const { id } = await grab(store, 'old')
     await store.release({ resource: 'old', id })
     await age(2)
@@ -114,7 +114,7 @@ describe('a row that nobody needs', () => {
     expect((await admin.query(`select floor as token from ${bed.table}_meta`)).rows).toEqual(rows)
   })
 
-  it('is deleted without a sweep when the table grows', async () => {
+  it('a row that nobody needs is deleted without a sweep when the table grows', async () => {
     const { id } = await grab(store, 'old')
     await store.release({ resource: 'old', id })
     await age(2)
@@ -123,7 +123,7 @@ describe('a row that nobody needs', () => {
     expect((await admin.query(`select resource from ${bed.table}`)).rows).toEqual([{ resource: 'new' }])
   })
 
-  it('is kept while somebody holds it or waits for it, or its expiry was not reported yet', async () => {
+  it('a row that nobody needs is kept while somebody holds it or waits for it, or its expiry was not reported yet', async () => {
     await grab(store, 'held')
     await grab(store, 'expired', { ttl: 10 })
     await store.acquire(asking('held', { wake: () => {} }))
@@ -153,7 +153,7 @@ describe('a corrupt row', () => {
     },
   )
 
-  it('is named in the error, which says what to do', async () => {
+  it('a corrupt row is named in the error, which says what to do', async () => {
     await grab(store, `Mika's`)
     await admin.query(`update ${bed.table} set owner = null`)
     await expect(store.acquire(asking(`Mika's`))).rejects.toThrow(
@@ -161,7 +161,7 @@ describe('a corrupt row', () => {
     )
   })
 
-  it('does not stop a sweep of the others', async () => {
+  it('a corrupt row does not stop a sweep of the others', async () => {
     for (const name of ['damaged', 'sound']) await grab(store, name, { ttl: 10 })
     await admin.query(`update ${bed.table} set owner = null where resource = 'damaged'`)
     await sleep(20)
@@ -180,13 +180,13 @@ describe('the commit', () => {
   }
   const acquire = (id: string) => [`acquire('r', $1, 'Mika', 60000, null, null, true, null)`, id] as const
 
-  it('of a grant or a renewal waits for the disk, whatever the connection says', async () => {
+  it('the commit of a grant or a renewal waits for the disk, whatever the connection says', async () => {
     const [call, id] = acquire('a')
     expect(await commitOf(call, 'off', id)).toBe('on')
     expect(await commitOf(`renew('r', $1, 60000)`, 'off', id)).toBe('on')
   })
 
-  it('of a release or of a place in the queue does not wait for the disk', async () => {
+  it('the commit of a release or of a place in the queue does not wait for the disk', async () => {
     const [call, id] = acquire('a')
     expect(await commitOf(call, 'on', id)).toBe('on')
     expect(await commitOf(call, 'on', 'b')).toBe('off')
@@ -194,7 +194,7 @@ describe('the commit', () => {
     expect((await admin.query('show synchronous_commit')).rows).toEqual([{ synchronous_commit: 'on' }])
   })
 
-  it('of several calls waits for the disk if one of them must', async () => {
+  it('the commit of several calls waits for the disk if one of them must', async () => {
     const [call, id] = acquire('a')
     await commitOf(call, 'on', id)
     const renewal = `renew('r', 'a', 60000)`

@@ -54,7 +54,7 @@ const isShared = async (resource: string) =>
   (await admin.query(`select shared from ${bed.table} where resource = $1`, [resource])).rows[0]?.shared
 
 describe('an exclusive lease', () => {
-  it('costs one update in place for a grant, a renewal and a release, and no look at shared leases', async () => {
+  it('an exclusive lease costs one update in place for a grant, a renewal and a release, and no look at shared leases', async () => {
     const { id } = await grab(store, 'r')
     await store.release({ resource: 'r', id })
     for (const call of [
@@ -70,7 +70,7 @@ describe('an exclusive lease', () => {
     }
   })
 
-  it('is simple again when the last shared lease has ended and nobody waits', async () => {
+  it('an exclusive lease is simple again when the last shared lease has ended and nobody waits', async () => {
     const reader = await grab(store, 'r', { share: 2 })
     const writer = asking('r', { wake: () => {} })
     await store.acquire(writer)
@@ -92,7 +92,7 @@ describe('a resource with a thousand readers', () => {
     await admin.query(`update ${bed.table} set token = token + ${READERS}`)
   })
 
-  it('writes one lease and the row of the resource for a grant, a renewal and a release', async () => {
+  it('a resource with a thousand readers writes one lease and the row of the resource for a grant, a renewal and a release', async () => {
     for (const call of [
       `ask('r', 'a', 'Mika', 60000, null, 'c', false, null, false, 5000, null, null)`,
       `renew('r', 'reader 500', 60000)`,
@@ -106,7 +106,7 @@ describe('a resource with a thousand readers', () => {
     }
   })
 
-  it('is listed in pages that follow each other', async () => {
+  it('a resource with a thousand readers is listed in pages that follow each other', async () => {
     await grab(store, 'q')
     await grab(store, 's')
     const listed: string[] = []
@@ -122,7 +122,7 @@ describe('a resource with a thousand readers', () => {
     expect((await store.list({ limit: 10, after: 'r' })).leases).toMatchObject([{ resource: 's' }])
   })
 
-  it('tells each expired lease to one sweeper, and to nobody twice', async () => {
+  it('a resource with a thousand readers tells each expired lease to one sweeper, and to nobody twice', async () => {
     await admin.query(`update ${bed.table}_shared set acquired_at = 0, expires_at = 1, span = 1`)
     const sweepers = Array.from({ length: 4 }, () => bed.store())
     const swept: number[] = []
@@ -135,7 +135,7 @@ describe('a resource with a thousand readers', () => {
 })
 
 describe('the end of one of several leases', () => {
-  it('is told to its holder only: a forced release, a steal', async () => {
+  it('the end of one of several leases is told to its holder only: a forced release, a steal', async () => {
     const lost: string[] = []
     const hold = (name: string) => grab(store, 'r', { share: 3, lost: () => lost.push(name) })
     // The connection is opened for the waiter.
@@ -155,7 +155,7 @@ describe('the end of one of several leases', () => {
     await expect.poll(() => lost).toEqual(['second', 'first', 'third'])
   })
 
-  it('wakes all readers behind a writer at once, and puts the next writer on standby', async () => {
+  it('the end of one of several leases wakes all readers behind a writer at once, and puts the next writer on standby', async () => {
     const writer = await grab(store, 'r')
     await bed.stopClock()
     const told = new Map<string, number>()
@@ -201,7 +201,7 @@ describe('a node of version 3', () => {
   const call = async (client: pg.Client | pg.Pool, text: string, values: readonly unknown[]) =>
     JSON.parse((await client.query(`select ${bed.table}_${text} as answer`, [...values])).rows[0].answer)
 
-  it('goes on after the upgrade, and respects shared leases', async () => {
+  it('a node of version 3 goes on after the upgrade, and respects shared leases', async () => {
     expect(await call(admin, acquire, ['r', 'old'])).toMatchObject({ granted: true })
     const reader = asking('r', { share: 2, wake: () => {} })
     expect(await store.acquire(reader)).toMatchObject({ granted: false, holders: [{ id: 'old' }], place: 0 })
@@ -217,7 +217,7 @@ describe('a node of version 3', () => {
     expect(await call(admin, `read($1)`, ['["r"]'])).toMatchObject([[{ id: reader.id }]])
   })
 
-  it('is not granted a lease beside a shared one by a call that began before the upgrade', async () => {
+  it('a node of version 3 is not granted a lease beside a shared one by a call that began before the upgrade', async () => {
     await call(admin, acquire, ['r', 'old'])
     await call(admin, `release('r', $1, null)`, ['old'])
     await admin.query(`begin; lock table ${bed.table}`)

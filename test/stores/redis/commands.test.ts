@@ -53,7 +53,7 @@ async function clientOf(prefix: string, part: RedisPart): Promise<Redis> {
 }
 
 describe('a user of Redis that may run only the listed commands', () => {
-  it('uses documents', async () => {
+  it('a user of Redis that may run only the listed commands uses documents', async () => {
     const prefix = freshPrefix()
     const documents = redisDocuments(await clientOf(prefix, 'documents'), { prefix })
     const grant = { token: 1, holder: 'a' }
@@ -64,7 +64,7 @@ describe('a user of Redis that may run only the listed commands', () => {
     expect(await documents.remove('draft', grant)).toEqual({ removed: true })
   })
 
-  it('uses the audit trail', async () => {
+  it('a user of Redis that may run only the listed commands uses the audit trail', async () => {
     const prefix = freshPrefix()
     const audit = redisAudit(await clientOf(prefix, 'audit'), { prefix })
     const at = '2030-01-01T12:00:00.000Z'
@@ -73,20 +73,20 @@ describe('a user of Redis that may run only the listed commands', () => {
     expect((await audit.read({ limit: 1 })).entries).toEqual([entry])
   })
 
-  it('keeps secrets', async () => {
+  it('a user of Redis that may run only the listed commands keeps secrets', async () => {
     const prefix = freshPrefix()
     const secrets = redisSecrets(await clientOf(prefix, 'secrets'), { prefix })
     expect(await secrets.keep('cookie', 'a-secret-of-the-tests')).toBe('a-secret-of-the-tests')
   })
 
-  it('uses the bus', async () => {
+  it('a user of Redis that may run only the listed commands uses the bus', async () => {
     const prefix = freshPrefix()
     const bus = redisBus(await clientOf(prefix, 'bus'), { channel: `${prefix}:bus` })
     onTestFinished(() => bus.close())
     await bus.check?.()
   })
 
-  it('runs jobs', async () => {
+  it('a user of Redis that may run only the listed commands runs jobs', async () => {
     const prefix = freshPrefix()
     const jobs = redisJobs(await clientOf(prefix, 'jobs'), { prefix })
     await jobs.add('job')
@@ -96,14 +96,14 @@ describe('a user of Redis that may run only the listed commands', () => {
     await expect(failing).rejects.toThrow('no')
   })
 
-  it('writes a guarded key', async () => {
+  it('a user of Redis that may run only the listed commands writes a guarded key', async () => {
     const prefix = freshPrefix()
     const client = await clientOf(prefix, 'guard')
     const guard = redisGuard(client, `${prefix}:{draft}`)
     await guard.set({ resource: 'draft', id: 'a', token: 1 }, 'text', { px: 60_000 })
   })
 
-  it('runs a server, and doctor has nothing to say', async () => {
+  it('a user of Redis that may run only the listed commands runs a server, and doctor has nothing to say', async () => {
     const prefix = freshPrefix()
     const parts: RedisPart[] = ['leases', 'documents', 'audit', 'secrets', 'bus']
     const address = await addressOf(prefix, [...listed(...parts), ...DIRECT])

@@ -83,19 +83,22 @@ describe('a client without an error listener', () => {
   it.each([
     ['ioredis', (url: string) => new Redis(url, { retryStrategy: () => 20 })],
     ['node-redis', (url: string) => createClient({ url, socket: { reconnectStrategy: 20 } })],
-  ] as const)('does not end the process when the server restarts: %s', async (_, connect) => {
-    await using server = await startServer('redis')
-    const client = connect(server.address)
-    if ('isOpen' in client) await client.connect()
-    const store = redisStore(client)
-    const lease = granted(await store.acquire(asking('r')))
-    await server.restart()
-    await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([[{ token: lease.token }]])
-    await store.close()
-    expect(client.listenerCount('error')).toBe(0)
-    if ('isOpen' in client) client.destroy()
-    else client.disconnect()
-  })
+  ] as const)(
+    'a client without an error listener does not end the process when the server restarts: %s',
+    async (_, connect) => {
+      await using server = await startServer('redis')
+      const client = connect(server.address)
+      if ('isOpen' in client) await client.connect()
+      const store = redisStore(client)
+      const lease = granted(await store.acquire(asking('r')))
+      await server.restart()
+      await expect.poll(() => store.read(['r']).catch(() => [])).toMatchObject([[{ token: lease.token }]])
+      await store.close()
+      expect(client.listenerCount('error')).toBe(0)
+      if ('isOpen' in client) client.destroy()
+      else client.disconnect()
+    },
+  )
 })
 
 describe('a server that does not answer', () => {
@@ -150,17 +153,20 @@ describe('an invalid client', () => {
     ['an object without prototype', Object.create(null), 'got an object'],
     ['a BigInt', 10n, 'got 10n'],
     ['a symbol', Symbol('redis'), 'got Symbol(redis)'],
-  ])('is rejected: %s', (_, client, got) => {
+  ])('an invalid client is rejected: %s', (_, client, got) => {
     const make = () => redisStore(client as unknown as RedisClient)
     expect(make).toThrow('client: expected a Redis or Cluster of ioredis, or a client or cluster of redis')
     expect(make).toThrow(got)
   })
 
-  it.each([{}, null, 'redis://127.0.0.1', 10n])('is rejected as `listen` too: %s', (listen) => {
-    const make = () => redisStore(admin, { listen: listen as RedisClient })
-    expect(make).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
-    expect(make).toThrow('listen: expected')
-  })
+  it.each([{}, null, 'redis://127.0.0.1', 10n])(
+    'an invalid client is rejected as `listen` too: %s',
+    (listen) => {
+      const make = () => redisStore(admin, { listen: listen as RedisClient })
+      expect(make).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+      expect(make).toThrow('listen: expected')
+    },
+  )
 })
 
 describe('an invalid option is rejected', () => {

@@ -99,7 +99,7 @@ describe('a client whose server restarts', () => {
       'redis without a queue',
       (url: string) => createClient({ url, disableOfflineQueue: true, socket: { reconnectStrategy: 20 } }),
     ],
-  ] as const)('gives only retryable errors: %s', async (_, connect) => {
+  ] as const)('a client whose server restarts gives only retryable errors: %s', async (_, connect) => {
     await using server = await startServer('redis')
     const client = connect(server.address)
     client.on('error', () => {})
@@ -130,19 +130,22 @@ describe('a client whose server restarts', () => {
     else client.disconnect()
   })
 
-  it.each(clientNames)('can listen again as soon as the server is back: %s', async (name) => {
-    const { hostname, port } = new URL(HOLDFAST_TEST_REDIS_URL)
-    await using proxy = await cuttableProxy(hostname, Number(port))
-    const { client, close } = await clients[name](`redis://${proxy.address}`)
-    const store = redisStore(client)
-    proxy.cut()
-    for (let n = 0; n < 3; n++)
-      expect(await failure(store.watch(() => {}))).toMatchObject({ code: 'store-unavailable' })
-    proxy.mend()
-    await expect.poll(() => store.watch(() => {}).then(() => true)).toBe(true)
-    await store.close()
-    close()
-  })
+  it.each(clientNames)(
+    'a client whose server restarts can listen again as soon as the server is back: %s',
+    async (name) => {
+      const { hostname, port } = new URL(HOLDFAST_TEST_REDIS_URL)
+      await using proxy = await cuttableProxy(hostname, Number(port))
+      const { client, close } = await clients[name](`redis://${proxy.address}`)
+      const store = redisStore(client)
+      proxy.cut()
+      for (let n = 0; n < 3; n++)
+        expect(await failure(store.watch(() => {}))).toMatchObject({ code: 'store-unavailable' })
+      proxy.mend()
+      await expect.poll(() => store.watch(() => {}).then(() => true)).toBe(true)
+      await store.close()
+      close()
+    },
+  )
 })
 
 it('a wrong password of the client that listens is reported as it is', async () => {

@@ -7,7 +7,7 @@ import { asking, failure, granted } from '../asking.ts'
 import { DatabaseFile } from './database-file.ts'
 
 describe('a connection of the application', () => {
-  it('keeps its settings, its version and its data, and stays open', async () => {
+  it('a connection of the application keeps its settings, its version and its data, and stays open', async () => {
     await using file = new DatabaseFile()
     const db = file.connect({ timeout: 7 })
     db.exec('PRAGMA user_version = 42; PRAGMA synchronous = OFF; CREATE TABLE own (x)')
@@ -24,7 +24,7 @@ describe('a connection of the application', () => {
     expect(db.prepare('SELECT count(*) AS n FROM own').get()).toEqual({ n: 0 })
   })
 
-  it('may return big integers and arrays', async () => {
+  it('a connection of the application may return big integers and arrays', async () => {
     await using file = new DatabaseFile()
     const store = sqliteStore(file.connect({ readBigInts: true, returnArrays: true }))
     const lease = granted(await store.acquire(asking('a')))
@@ -33,7 +33,7 @@ describe('a connection of the application', () => {
     expect(await store.release({ resource: 'a', id: lease.id })).toMatchObject({ ended: { id: lease.id } })
   })
 
-  it('grants nothing within a transaction that may be rolled back', async () => {
+  it('a connection of the application grants nothing within a transaction that may be rolled back', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const db = file.connect()
@@ -51,7 +51,7 @@ describe('a connection of the application', () => {
     expect(rows).toEqual([{ resource: 'b' }])
   })
 
-  it('makes calls wait for its open transaction, also the first call, which creates the tables', async () => {
+  it('a connection of the application makes calls wait for its open transaction, also the first call, which creates the tables', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const db = file.connect()
@@ -73,7 +73,7 @@ describe('a connection of the application', () => {
     expect(await store.read(['a'])).toMatchObject([[{ resource: 'a' }]])
   })
 
-  it('whose transaction stays open fails calls in a way that may be retried, and the message says why', async () => {
+  it('a connection of the application whose transaction stays open fails calls in a way that may be retried, and the message says why', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const db = file.connect()
@@ -105,7 +105,7 @@ describe('a connection of the application', () => {
     granted(await store.acquire(asking('b')))
   })
 
-  it('that the application has closed gives an error that says so', async () => {
+  it('a connection of the application that the application has closed gives an error that says so', async () => {
     const db = new DatabaseSync(':memory:')
     const store = sqliteStore(db)
     granted(await store.acquire(asking('a')))
@@ -116,7 +116,7 @@ describe('a connection of the application', () => {
     })
   })
 
-  it('may be in memory', async () => {
+  it('a connection of the application may be in memory', async () => {
     const store = sqliteStore(':memory:')
     granted(await store.acquire(asking('a')))
     expect(await store.acquire(asking('a'))).toMatchObject({ granted: false })
@@ -125,7 +125,7 @@ describe('a connection of the application', () => {
 })
 
 describe('one file', () => {
-  it('can contain the tables of several stores and of the application', async () => {
+  it('one file can contain the tables of several stores and of the application', async () => {
     await using file = new DatabaseFile()
     file.connect().exec('PRAGMA user_version = 42; CREATE TABLE own (x)')
     const stores = [file.store(), file.store({ table: 'other' }), file.store({ table: 'Select' })]
@@ -151,7 +151,7 @@ const bad: readonly (readonly [option: string, open: () => unknown])[] = [
 ]
 
 describe('bad arguments', () => {
-  it.each(bad)('are refused at once: %s', (option, open) => {
+  it.each(bad)('bad arguments are refused at once: %s', (option, open) => {
     expect(open).toThrow(LeaseError)
     expect(open).toThrow(option)
   })

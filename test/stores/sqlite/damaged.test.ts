@@ -15,7 +15,7 @@ describe('a file that cannot be used', () => {
       (path: string) => writeFileSync(path, 'no database '.repeat(999)),
     ],
     ['has no directory', 'directory exists', () => {}],
-  ])('that %s fails the call and says what to do', async (_, advice, spoil) => {
+  ])('a file that cannot be used that %s fails the call and says what to do', async (_, advice, spoil) => {
     await using file = new DatabaseFile()
     const path = advice === 'directory exists' ? join(file.path, 'missing', 'leases.db') : file.path
     spoil(path)
@@ -27,7 +27,7 @@ describe('a file that cannot be used', () => {
     await store.close()
   })
 
-  it('is tried again by the next call', async () => {
+  it('a file that cannot be used is tried again by the next call', async () => {
     await using file = new DatabaseFile()
     writeFileSync(file.path, 'no database '.repeat(999))
     const store = file.store()
@@ -36,7 +36,7 @@ describe('a file that cannot be used', () => {
     granted(await store.acquire(asking('a')))
   })
 
-  it('whose pages were overwritten fails the call and says what to do', async () => {
+  it('a file that cannot be used whose pages were overwritten fails the call and says what to do', async () => {
     await using file = new DatabaseFile()
     const before = file.store()
     granted(await before.acquire(asking('a')))
@@ -50,7 +50,7 @@ describe('a file that cannot be used', () => {
     })
   })
 
-  it('of a newer version is not changed, and fails the call', async () => {
+  it('a file that cannot be used of a newer version is not changed, and fails the call', async () => {
     await using file = new DatabaseFile()
     const store = file.store()
     granted(await store.acquire(asking('a')))
@@ -68,7 +68,7 @@ describe('a file that cannot be used', () => {
         })
   })
 
-  it('that has lost its version grants nothing', async () => {
+  it('a file that cannot be used that has lost its version grants nothing', async () => {
     await using file = new DatabaseFile()
     const store = file.store()
     granted(await store.acquire(asking('a')))
@@ -80,7 +80,7 @@ describe('a file that cannot be used', () => {
       })
   })
 
-  it('that is full is retryable', async () => {
+  it('a file that cannot be used that is full is retryable', async () => {
     await using file = new DatabaseFile()
     const db = file.connect()
     const store = sqliteStore(db)

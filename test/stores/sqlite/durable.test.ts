@@ -24,7 +24,7 @@ describe('a SQLite store that waits for the disk', () => {
     await store.close()
   })
 
-  it('grants many at once', async () => {
+  it('a SQLite store that waits for the disk grants many at once', async () => {
     await using file = new DatabaseFile()
     const store = file.store({ synchronous: 'full' })
     const names = Array.from({ length: 200 }, (_, n) => `r${n}`)
@@ -33,7 +33,7 @@ describe('a SQLite store that waits for the disk', () => {
     await store.close()
   })
 
-  it('in memory has no disk to wait for', async () => {
+  it('a SQLite store that waits for the disk in memory has no disk to wait for', async () => {
     const store = sqliteStore(':memory:', { synchronous: 'full' })
     expect(await store.acquire(ASK)).toMatchObject({ granted: true })
     await store.close()

@@ -16,7 +16,7 @@ async function enqueue(store: LeaseStore, count: number): Promise<unknown[]> {
 }
 
 describe('a long queue in SQLite', () => {
-  it('is not read as a whole to join it, to ask again, to leave it or to hand the lease over', async () => {
+  it('a long queue in SQLite is not read as a whole to join it, to ask again, to leave it or to hand the lease over', async () => {
     await using file = new DatabaseFile()
     const store = file.store({ clock: new FakeClock() })
     const readAll = vi.spyOn(Queries.prototype, 'waiters')
@@ -38,7 +38,7 @@ describe('a long queue in SQLite', () => {
     expect(file.count('holdfast_leases_waiters')).toBe(289)
   })
 
-  it('learns when a lease that another process has released keeps the resource no longer', async () => {
+  it('a long queue in SQLite learns when a lease that another process has released keeps the resource no longer', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, other] = [file.store({ clock }), file.store({ clock })]
@@ -51,7 +51,7 @@ describe('a long queue in SQLite', () => {
     expect(wakes.at(-1)).toBe(990)
   })
 
-  it('is upgraded from the column that contained it', async () => {
+  it('a long queue in SQLite is upgraded from the column that contained it', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const { id } = await grab(file.store({ clock }), 'r')
@@ -70,7 +70,7 @@ describe('a long queue in SQLite', () => {
     await expect(store.acquire(asking('damaged'))).rejects.toMatchObject({ code: 'store-failed' })
   })
 
-  it('keeps its reservation when it is upgraded from the version with one lease', async () => {
+  it('a long queue in SQLite keeps its reservation when it is upgraded from the version with one lease', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const old = file.store({ clock })
@@ -88,7 +88,7 @@ describe('a long queue in SQLite', () => {
     expect(await store.acquire(waiting('a'))).toMatchObject({ granted: true, lease: { share: null } })
   })
 
-  it('forgets waiters that an earlier queue left behind', async () => {
+  it('a long queue in SQLite forgets waiters that an earlier queue left behind', async () => {
     await using file = new DatabaseFile()
     const store = file.store({ clock: new FakeClock() })
     const { id } = await grab(store, 'r')

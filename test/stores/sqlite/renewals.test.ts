@@ -8,7 +8,7 @@ import { DatabaseFile } from './database-file.ts'
 const MANY = 1000
 
 describe('renewals that are sent together', () => {
-  it('take few commits, and each has its own answer', async () => {
+  it('renewals that are sent together take few commits, and each has its own answer', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const db = file.connect()

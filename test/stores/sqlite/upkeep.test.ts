@@ -7,7 +7,7 @@ import { DatabaseFile } from './database-file.ts'
 const HOUR_MS = 3_600_000
 
 describe('rows that nobody needs', () => {
-  it('are deleted some at a time by later acquisitions, and later tokens are higher than theirs', async () => {
+  it('rows that nobody needs are deleted some at a time by later acquisitions, and later tokens are higher than theirs', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -37,7 +37,7 @@ describe('rows that nobody needs', () => {
 describe('the log of changes', () => {
   const changes = (file: DatabaseFile) => file.count('holdfast_leases_changes')
 
-  it('is written only while somebody watches', async () => {
+  it('the log of changes is written only while somebody watches', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -55,7 +55,7 @@ describe('the log of changes', () => {
     expect(changes(file)).toBe(2)
   })
 
-  it('is kept short, and a watcher that reads it too late is told of a gap', async () => {
+  it('the log of changes is kept short, and a watcher that reads it too late is told of a gap', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -72,7 +72,7 @@ describe('the log of changes', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'change', lease: { id } })
   })
 
-  it('has a gap after the clock has jumped beyond the end of the watch', async () => {
+  it('the log of changes has a gap after the clock has jumped beyond the end of the watch', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -86,7 +86,7 @@ describe('the log of changes', () => {
     expect(seen).toEqual(['gap', 'seen'])
   })
 
-  it('contains the time that is left when it is read', async () => {
+  it('the log of changes contains the time that is left when it is read', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -99,7 +99,7 @@ describe('the log of changes', () => {
 })
 
 describe('what other processes do', () => {
-  it('is not checked while nobody in this process waits, watches or holds', async () => {
+  it('what other processes do is not checked while nobody in this process waits, watches or holds', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const store = file.store({ clock })
@@ -116,7 +116,7 @@ describe('what other processes do', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('is told to every holder whose lease was ended, among many holders', async () => {
+  it('what other processes do is told to every holder whose lease was ended, among many holders', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -130,7 +130,7 @@ describe('what other processes do', () => {
     expect(lost).toEqual([3, 500, 999])
   })
 
-  it('wakes waiters that lost their places together with the first waiter of their process', async () => {
+  it('what other processes do wakes waiters that lost their places together with the first waiter of their process', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -150,7 +150,7 @@ describe('what other processes do', () => {
     expect(wakes.slice(2).sort()).toEqual(['first in 0', 'second in 0'])
   })
 
-  it('wakes a waiter once for its turn, whatever else changes', async () => {
+  it('what other processes do wakes a waiter once for its turn, whatever else changes', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]
@@ -165,7 +165,7 @@ describe('what other processes do', () => {
     expect(wakes).toEqual([0])
   })
 
-  it('wakes a waiter whose reservation ends at the same time as an earlier one', async () => {
+  it('what other processes do wakes a waiter whose reservation ends at the same time as an earlier one', async () => {
     await using file = new DatabaseFile()
     const clock = new FakeClock()
     const [store, peer] = [file.store({ clock }), file.store({ clock })]

@@ -32,12 +32,12 @@ describe('figures that are read while the page is visible', () => {
     return read.mock.calls.length
   }
 
-  it('are read at once, and every five seconds', async () => {
+  it('figures that are read while the page is visible are read at once, and every five seconds', async () => {
     expect(read).toHaveBeenCalledTimes(1)
     expect(await readsWithin(20_000)).toBe(4)
   })
 
-  it('are not read while it is hidden, and at once when it is shown', async () => {
+  it('figures that are read while the page is visible are not read while it is hidden, and at once when it is shown', async () => {
     page.turn(true)
     figures.hurry()
     expect(await readsWithin(60_000)).toBe(0)
@@ -46,14 +46,14 @@ describe('figures that are read while the page is visible', () => {
     expect(await readsWithin(20_000)).toBe(4)
   })
 
-  it('are read soon after a change, however many there are', async () => {
+  it('figures that are read while the page is visible are read soon after a change, however many there are', async () => {
     for (let n = 0; n < 100; n++) figures.hurry()
     expect(await readsWithin(999)).toBe(0)
     expect(await readsWithin(1)).toBe(1)
     expect(await readsWithin(4999)).toBe(0)
   })
 
-  it('are read again soon if there was a change while they were read', async () => {
+  it('figures that are read while the page is visible are read again soon if there was a change while they were read', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     read.mockReturnValueOnce(promise)
     await readsWithin(5000)
@@ -63,7 +63,7 @@ describe('figures that are read while the page is visible', () => {
     expect(await readsWithin(1000)).toBe(1)
   })
 
-  it('are not read any more once it is closed', async () => {
+  it('figures that are read while the page is visible are not read any more once it is closed', async () => {
     figures.close()
     page.turn(false)
     figures.hurry()

@@ -22,11 +22,11 @@ describe('the preview of a text', () => {
     ['```js\na < b\n```', '<pre><code>a &lt; b</code></pre>'],
     ['---', '<hr/>'],
     ['\\*a\\*', '<p>*a*</p>'],
-  ])('shows %j', (text, markup) => {
+  ])('the preview of a text shows %j', (text, markup) => {
     expect(shown(text)).toBe(markup)
   })
 
-  it('shows tables', () => {
+  it('the preview of a text shows tables', () => {
     expect(shown('| a | b |\n|---|---|\n| 1 | 2 |')).toBe(
       '<table><tbody><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></tbody></table>',
     )
@@ -40,7 +40,7 @@ describe('the preview of a text', () => {
     expect(shown('[a](data:text/html,x)')).toBe('<p>a</p>')
   })
 
-  it('shows HTML as text', () => {
+  it('the preview of a text shows HTML as text', () => {
     expect(shown('<script>alert(1)</script>')).toBe('&lt;script&gt;alert(1)&lt;/script&gt;')
     expect(shown('a <b onclick="x">b</b>')).toBe('<p>a &lt;b onclick=&quot;x&quot;&gt;b&lt;/b&gt;</p>')
   })
@@ -49,7 +49,7 @@ describe('the preview of a text', () => {
     expect(shown(' \n')).toContain('nothing')
   })
 
-  it('shows the beginning of a long text, and says so', () => {
+  it('the preview of a text shows the beginning of a long text, and says so', () => {
     const markup = shown(`# Title\n\n${'word '.repeat(50_000)}`)
     expect(markup).toContain('<h3> Title</h3>')
     expect(markup.length).toBeLessThan(75_000)
