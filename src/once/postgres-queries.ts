@@ -132,8 +132,9 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
       seenKept,
       "when fingerprint <> $5::text then 'payload_mismatch'",
       `, ${result} = case when job.is_over then null else target.${result} end,
-        ${fingerprint} = $5::text,
-        ${keptUntil} = greatest(job.expires_at, ${untilTtl}) + $6::float8 * interval '1 millisecond'`,
+        ${fingerprint} = case when job.answer = 'too_many_attempts' then target.${fingerprint} else $5::text end,
+        ${keptUntil} = case when job.answer = 'too_many_attempts' then target.${keptUntil}
+          else greatest(job.expires_at, ${untilTtl}) + $6::float8 * interval '1 millisecond' end`,
     ),
 
     refresh: `with ${seen()}, extended as (
