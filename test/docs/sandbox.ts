@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { installFolder } from '../../scripts/install-folder.ts'
 import { root } from '../../scripts/run-tool.ts'
 import { manifest } from '../package/manifest.ts'
-import { pack } from '../package/packed.ts'
+import { oneAtATime, pack } from '../package/packed.ts'
 import { type Block, programOf } from './blocks.ts'
 import { DocsServers } from './servers.ts'
 
@@ -113,7 +113,7 @@ async function addReadersPackages(modules: string): Promise<void> {
   for (const name of [...Object.keys(manifest.peerDependencies), ...READERS_PACKAGES])
     await link(join(root, 'node_modules', name), join(modules, name))
   const recipes = join(import.meta.dirname, '../recipes')
-  installFolder(recipes)
+  await oneAtATime('recipes', () => installFolder(recipes))
   const { dependencies } = JSON.parse(readFileSync(join(recipes, 'package.json'), 'utf8'))
   for (const name of Object.keys(dependencies))
     await link(join(recipes, 'node_modules', name), join(modules, name))

@@ -62,22 +62,27 @@ export async function pack(): Promise<Packed> {
   }
 }
 
+/** Of all test files, which run in several processes, one does this work at a time. */
+export async function oneAtATime(name: string, work: () => void | Promise<void>): Promise<void> {
+  await mkdir(CACHE, { recursive: true })
+  await using leases = createLeases(sqliteStore(join(CACHE, 'leases.db')))
+  // Work that blocks the process sends no heartbeats.
+  await leases.withLease(name, work, { ttl: 4 * HANG_MS, wait: 4 * HANG_MS })
+}
+
 /**
  * Test files of several processes need the tarball at the same time. The first of them builds it, and the others find
  * it, until a source changes.
  */
 async function copyTarball(target: string): Promise<void> {
-  await mkdir(CACHE, { recursive: true })
-  await using leases = createLeases(sqliteStore(join(CACHE, 'leases.db')))
-  const work = async () => {
+  await oneAtATime('tarball', async () => {
     const cached = join(CACHE, `${hashOfSources()}.tgz`)
     if (!existsSync(cached)) {
       for (const old of globSync('*.tgz', { cwd: CACHE })) await rm(join(CACHE, old))
       await buildTarball(cached)
     }
     await cp(cached, target)
-  }
-  await leases.withLease('tarball', work, { wait: 4 * HANG_MS })
+  })
 }
 
 function hashOfSources(): string {
