@@ -148,7 +148,8 @@ async function acquireTogether(
 /** Every name once. A name that occurs twice would wait for itself. */
 function checkResources(tools: Tools, resources: readonly string[]): readonly string[] {
   const refuse: Tools['refuse'] = tools.refuse
-  if (!Array.isArray(resources) || resources.length === 0) refuse('resources', 'an array of names', resources)
+  if (!Array.isArray(resources) || resources.length === 0)
+    refuse('resources', 'an array of at least one name', resources)
   const names = resources.map((resource, n) => tools.checkName(`resources[${n}]`, resource))
   const twice = names.find((name, n) => names.indexOf(name) < n)
   if (twice !== undefined) refuse('resources', 'names that differ', twice)

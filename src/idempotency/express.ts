@@ -5,8 +5,8 @@ import type { IdempotencyOptions } from './options.ts'
 import { headerPairs, headerValues, keyIn, type ParsedRequest, parsedBody } from './parsed-body.ts'
 import { createProtection, type Incoming, type Produced } from './protection.ts'
 
-/** What is used of a `Request` of Express. */
-export interface ExpressRequestLike extends ParsedRequest {
+/** What is used of a `Request` of Express, and its body, whose type only the handlers of the route say. */
+export interface ExpressRequestLike extends Omit<ParsedRequest, 'body' | 'rawBody'> {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly originalUrl?: string | undefined
@@ -65,7 +65,7 @@ function incomingExpress<Q extends ExpressRequestLike>(request: Q): Incoming<Q> 
     method: request.method ?? '',
     target: request.originalUrl ?? request.url ?? '',
     key: keyIn(request.headers),
-    body: (limit) => parsedBody(request, limit),
+    body: (limit) => parsedBody(request as ParsedRequest, limit),
   }
 }
 

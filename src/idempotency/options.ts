@@ -73,7 +73,16 @@ export interface CheckedOptions<R>
   extends Required<
     Omit<
       IdempotencyOptions<R>,
-      'jobs' | 'methods' | 'headers' | 'keep' | 'wait' | 'ttl' | 'retryAfter' | 'scope' | 'fingerprint'
+      | 'jobs'
+      | 'methods'
+      | 'headers'
+      | 'keep'
+      | 'wait'
+      | 'ttl'
+      | 'retryAfter'
+      | 'scope'
+      | 'fingerprint'
+      | 'onError'
     >
   > {
   readonly once: Once

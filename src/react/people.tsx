@@ -9,7 +9,7 @@ export interface PeopleProps {
   /** `people` of the state of a lock. */
   readonly people: readonly Participant[]
   /** Default `en`. */
-  readonly lang?: 'en' | 'ja'
+  readonly lang?: 'en' | 'ja' | undefined
   /** Replaces some of the texts. */
   readonly texts?: Partial<LockTexts> | undefined
 }

@@ -121,8 +121,8 @@ describe('several leases at once', () => {
   })
 
   it.each([
-    [[], 'resources: expected an array of names, got an array'],
-    ['a', 'resources: expected an array of names, got "a"'],
+    [[], 'resources: expected an array of at least one name, got an array'],
+    ['a', 'resources: expected an array of at least one name, got "a"'],
     [['a', 7], 'resources[1]: expected 1 to 512 bytes'],
     [['a', 'b', 'a'], 'resources: expected names that differ, got "a"'],
   ])('several leases at once need names that differ: %j', async (resources, message) => {
