@@ -3,7 +3,7 @@ import { createLeases, type LeaseStore } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 1, one holder', () => {
-  it('promise 1, one holder grants a resource to one of two managers', async () => {
+  it('a manager grants a resource to one of two managers', async () => {
     const { leases, another } = setUp()
     const lease = await leases.acquire('r')
     expect(lease.held).toBe(true)
@@ -12,13 +12,13 @@ describe('promise 1, one holder', () => {
     expect(await another().tryAcquire('r')).not.toBeNull()
   })
 
-  it('promise 1, one holder is not re-entrant', async () => {
+  it('a lease is not re-entrant', async () => {
     const { leases } = setUp()
     await leases.acquire('r')
     expect(await leases.tryAcquire('r')).toBeNull()
   })
 
-  it('promise 1, one holder counts the deadline from before the request was sent', async () => {
+  it('a manager counts the deadline from before the request was sent', async () => {
     const { clock, network, leases } = setUp()
     network.faults = { delay: [1000, 1000] }
     const acquiring = leases.acquire('r', { ttl: 10_000, heartbeat: false })
@@ -30,7 +30,7 @@ describe('promise 1, one holder', () => {
     expect(lease.held).toBe(false)
   })
 
-  it('promise 1, one holder takes no grant whose answer comes after its deadline, and gives it back', async () => {
+  it('a manager takes no grant whose answer comes after its deadline, and gives it back', async () => {
     const { clock, leases, store } = setUp()
     const slow: LeaseStore = {
       ...store,
@@ -56,7 +56,7 @@ describe('promise 1, one holder', () => {
     expect(lease.signal.reason).toMatchObject({ code: 'lease-lost' })
   })
 
-  it('promise 1, one holder does not mind a wall clock that is set back', async () => {
+  it('a manager does not mind a wall clock that is set back', async () => {
     const { clock, leases } = setUp()
     const lease = await leases.acquire('r', { ttl: 10_000, heartbeat: false })
     clock.jump(-3_600_000)
@@ -66,7 +66,7 @@ describe('promise 1, one holder', () => {
     expect(lease.held).toBe(false)
   })
 
-  it('promise 1, one holder trusts no more time than the store granted', async () => {
+  it('a manager trusts no more time than the store granted', async () => {
     const { clock, store } = setUp()
     const stingy: LeaseStore = { ...store, acquire: (ask) => store.acquire({ ...ask, ttl: 1000 }) }
     const lease = await createLeases(stingy, { clock }).acquire('r', { ttl: 10_000, heartbeat: false })

@@ -4,7 +4,7 @@ import { LeaseError } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 2, loss is a signal', () => {
-  it('promise 2, loss is a signal keeps a lease alive by its heartbeat', async () => {
+  it('a manager keeps a lease alive by its heartbeat', async () => {
     const { clock, leases, events } = setUp()
     const lease = await leases.acquire('r', { ttl: 3000 })
     await clock.advance(60_000)
@@ -31,7 +31,7 @@ describe('promise 2, loss is a signal', () => {
     expect(sent.map(Math.floor)).toEqual([1000, 1000, 1000, 2050, 2100, 2150])
   })
 
-  it('promise 2, loss is a signal tells the loss no later than the deadline when the store never answers', async () => {
+  it('a manager tells the loss no later than the deadline when the store never answers', async () => {
     const { clock, network, leases, events } = setUp()
     const lease = await leases.acquire('r', { ttl: 3000 })
     network.faults = { loseRequest: 1 }
@@ -60,7 +60,7 @@ describe('promise 2, loss is a signal', () => {
     expect(plain.signal.reason.message).toBe('the lease of plain was lost (deadline)')
   })
 
-  it('promise 2, loss is a signal asks every sixth of the TTL while no answer comes', async () => {
+  it('a manager asks every sixth of the TTL while no answer comes', async () => {
     const { clock, network, leases } = setUp()
     await leases.acquire('r', { ttl: 3000 })
     const sent: number[] = []
@@ -73,7 +73,7 @@ describe('promise 2, loss is a signal', () => {
     expect(sent.map((at) => Math.floor(at - started))).toEqual([1000, 1500, 2000, 2500])
   })
 
-  it('promise 2, loss is a signal gives a lost lease back when the work has ended, though the store still counts it', async () => {
+  it('a manager gives a lost lease back when the work has ended, though the store still counts it', async () => {
     const { clock, network, leases, store } = setUp()
     const lease = await leases.acquire('r', { ttl: 30_000 })
     network.faults = { loseRequest: 1 }
@@ -85,7 +85,7 @@ describe('promise 2, loss is a signal', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('promise 2, loss is a signal warns when a third of the TTL is left, and only once', async () => {
+  it('a manager warns when a third of the TTL is left, and only once', async () => {
     const { clock, network, leases, events } = setUp()
     await leases.acquire('r', { ttl: 3000 })
     network.faults = { loseRequest: 1 }
@@ -97,7 +97,7 @@ describe('promise 2, loss is a signal', () => {
     expect(events.filter(({ type }) => type === 'warning').length).toBe(1)
   })
 
-  it('promise 2, loss is a signal retries failed renewals until one succeeds', async () => {
+  it('a manager retries failed renewals until one succeeds', async () => {
     const { clock, network, leases, events } = setUp()
     const lease = await leases.acquire('r', { ttl: 30_000 })
     network.faults = { failBefore: 1 }
@@ -108,7 +108,7 @@ describe('promise 2, loss is a signal', () => {
     expect(events.filter(({ type }) => type === 'error').length).toBeGreaterThan(3)
   })
 
-  it('promise 2, loss is a signal sends a renewal again when no answer comes, and takes a late answer as well', async () => {
+  it('a manager sends a renewal again when no answer comes, and takes a late answer as well', async () => {
     const { clock, network, leases } = setUp()
     const lease = await leases.acquire('r', { ttl: 3000 })
     network.faults = { delay: [600, 600] }
@@ -120,7 +120,7 @@ describe('promise 2, loss is a signal', () => {
     expect(lease.held).toBe(false)
   })
 
-  it('promise 2, loss is a signal is lost at once when a renewal is refused', async () => {
+  it('a lease is lost at once when a renewal is refused', async () => {
     const { clock, leases, store, events } = setUp({ quietLoss: true })
     const lease = await leases.acquire('r', { ttl: 3000 })
     await store.release({ resource: 'r', token: lease.token })
@@ -130,7 +130,7 @@ describe('promise 2, loss is a signal', () => {
     await expect(lease.renew()).rejects.toMatchObject({ code: 'lease-lost' })
   })
 
-  it('promise 2, loss is a signal is lost at once when the store tells that it was ended', async () => {
+  it('a lease is lost at once when the store tells that it was ended', async () => {
     const { clock, leases, store, events } = setUp()
     const lease = await leases.acquire('r')
     await store.release({ resource: 'r', token: lease.token })
@@ -139,7 +139,7 @@ describe('promise 2, loss is a signal', () => {
     expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'ended' })
   })
 
-  it('promise 2, loss is a signal stays lost, whatever comes later', async () => {
+  it('a lease stays lost, whatever comes later', async () => {
     const { clock, network, leases } = setUp()
     const lease = await leases.acquire('r', { ttl: 3000 })
     network.faults = { delay: [900, 900] }
@@ -151,7 +151,7 @@ describe('promise 2, loss is a signal', () => {
     expect(lease.held).toBe(false)
   })
 
-  it('promise 2, loss is a signal gives up renewing when the retry option says so', async () => {
+  it('a manager gives up renewing when the retry option says so', async () => {
     const { clock, network, leases, events } = setUp()
     const retry = (failures: number) => (failures < 3 ? 100 : null)
     const lease = await leases.acquire('r', { ttl: 3000, retry })
@@ -162,7 +162,7 @@ describe('promise 2, loss is a signal', () => {
     expect(lease.signal.reason.cause).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('promise 2, loss is a signal renews on demand where there is no heartbeat', async () => {
+  it('a manager renews on demand where there is no heartbeat', async () => {
     const { clock, leases } = setUp()
     const lease = await leases.acquire('r', { ttl: 3000, heartbeat: false })
     const before = lease.expiresAt as number

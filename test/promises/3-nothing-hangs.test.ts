@@ -4,7 +4,7 @@ import type { FakeClock } from '../../src/testing/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 3, nothing hangs', () => {
-  it('promise 3, nothing hangs ends a wait when its time is over', async () => {
+  it('a manager ends a wait when its time is over', async () => {
     const { clock, leases, another } = setUp()
     await another().acquire('r', { owner: 'Mika' })
     const acquiring = leases.acquire('r', { wait: 2500 })
@@ -15,7 +15,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await failure).toMatchObject({ code: 'lease-held', holder: { owner: 'Mika' } })
   })
 
-  it('promise 3, nothing hangs waits ten seconds unless told otherwise', async () => {
+  it('a manager waits ten seconds unless told otherwise', async () => {
     const { clock, leases, another } = setUp()
     await another().acquire('r', { ttl: 60_000 })
     const failure = leases.acquire('r').catch((error) => error)
@@ -25,7 +25,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await failure).toMatchObject({ code: 'lease-held' })
   })
 
-  it('promise 3, nothing hangs counts the time that a store takes to come as waited', async () => {
+  it('a manager counts the time that a store takes to come as waited', async () => {
     const { clock, store, another } = setUp()
     await another().acquire('r', { ttl: 60_000 })
     const waitFor = (coming: Promise<LeaseStore>) =>
@@ -38,7 +38,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([outcome, 'still waiting'])).toBe('lease-held')
   })
 
-  it('promise 3, nothing hangs gives a store that never comes a second, however short the wait is', async () => {
+  it('a manager gives a store that never comes a second, however short the wait is', async () => {
     const { clock } = setUp()
     const failure = createLeases(new Promise<LeaseStore>(() => {}), { clock })
       .acquire('r', { wait: 200 })
@@ -60,7 +60,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([failure, 'still asking'])).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('promise 3, nothing hangs takes a refusal that comes after the TTL of the request for a refusal', async () => {
+  it('a manager takes a refusal that comes after the TTL of the request for a refusal', async () => {
     const { clock, network, leases, another } = setUp()
     await another().acquire('r', { ttl: '1h' })
     network.faults = { delay: [1000, 1000] }
@@ -69,7 +69,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([refused, 'still asking'])).toBeNull()
   })
 
-  it('promise 3, nothing hangs releases a grant that comes after the TTL of the request', async () => {
+  it('a manager releases a grant that comes after the TTL of the request', async () => {
     const { clock, store, network, leases } = setUp()
     network.faults = { delay: [1000, 1000] }
     const late = leases.tryAcquire('r', { ttl: 1900 }).catch((error) => error)
@@ -102,7 +102,7 @@ describe('promise 3, nothing hangs', () => {
     },
   )
 
-  it('promise 3, nothing hangs leaves no place in the queue and no timer behind', async () => {
+  it('a manager leaves no place in the queue and no timer behind', async () => {
     const { clock, leases, another, store } = setUp()
     const holder = await another().acquire('r', { heartbeat: false, ttl: 60_000 })
     const timers = clock.pending
@@ -113,7 +113,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await store.acquire(newcomer)).toMatchObject({ granted: true })
   })
 
-  it('promise 3, nothing hangs ends every call to a store that never answers', async () => {
+  it('a manager ends every call to a store that never answers', async () => {
     const { clock, network, leases } = setUp()
     const lease = await leases.acquire('held')
     network.faults = { loseRequest: 1 }
@@ -131,7 +131,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await outcomes).toEqual(Array(7).fill('store-unavailable'))
   })
 
-  it('promise 3, nothing hangs ends a wait when the caller aborts', async () => {
+  it('a manager ends a wait when the caller aborts', async () => {
     const { clock, leases, another } = setUp()
     await another().acquire('r')
     const stop = new AbortController()
@@ -162,7 +162,7 @@ describe('promise 3, nothing hangs', () => {
     await leases.close()
   })
 
-  it('promise 3, nothing hangs tells the work before it gives its lease away', async () => {
+  it('a manager tells the work before it gives its lease away', async () => {
     const { clock, leases, store } = setUp()
     let told: unknown
     const working = leases.withLease('r', async (lease) => {
@@ -179,7 +179,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await outcome).toBe('closed')
   })
 
-  it('promise 3, nothing hangs closes within its limit when the store is gone', async () => {
+  it('a manager closes within its limit when the store is gone', async () => {
     const { clock, network, leases } = setUp()
     await leases.acquire('r')
     network.faults = { loseRequest: 1 }
@@ -188,7 +188,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.race([closing, 'still closing'])).toBe('closed')
   })
 
-  it('promise 3, nothing hangs gives back a lease that is granted while the manager closes', async () => {
+  it('a manager gives back a lease that is granted while the manager closes', async () => {
     const { clock, network, leases, store } = setUp()
     network.faults = { delay: [10, 10] }
     const acquiring = leases.acquire('r').catch((error) => error)
@@ -200,7 +200,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
-  it('promise 3, nothing hangs closes on all who renew', async () => {
+  it('a manager closes on all who renew', async () => {
     const { leases, network } = setUp()
     const lease = await leases.acquire('r')
     network.faults = { loseRequest: 1 }
@@ -210,7 +210,7 @@ describe('promise 3, nothing hangs', () => {
     expect(await Promise.all(renewing)).toEqual(['closed', 'closed'])
   })
 
-  it('promise 3, nothing hangs keeps no lease that is asked for by whom a close tells', async () => {
+  it('a manager keeps no lease that is asked for by whom a close tells', async () => {
     const { leases, store } = setUp()
     const lease = await leases.acquire('r')
     let next: Promise<unknown> | undefined
@@ -222,7 +222,7 @@ describe('promise 3, nothing hangs', () => {
     expect((await store.list({ limit: 10 })).leases).toEqual([])
   })
 
-  it('promise 3, nothing hangs asks a store that came in the last moment of the wait for a second', async () => {
+  it('a manager asks a store that came in the last moment of the wait for a second', async () => {
     const { clock, network } = setUp()
     network.faults = { loseRequest: 1 }
     const late = new Promise<typeof network>((resolve) => clock.setTimer(() => resolve(network), 99.5))
@@ -235,7 +235,7 @@ describe('promise 3, nothing hangs', () => {
     expect(ended).toBe(true)
   })
 
-  it('promise 3, nothing hangs gives back a lease that is asked for at the moment of a close by a listener', async () => {
+  it('a manager gives back a lease that is asked for at the moment of a close by a listener', async () => {
     const { clock, network, leases, store } = setUp()
     network.faults = { delay: [10, 10] }
     const order: string[] = []

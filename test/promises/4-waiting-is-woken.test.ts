@@ -3,7 +3,7 @@ import { createLeases, type LeaseStore, type StoreEvent } from '../../src/core/i
 import { setUp } from './set-up.ts'
 
 describe('promise 4, waiting is woken', () => {
-  it('promise 4, waiting is woken wakes the first waiter when the holder releases', async () => {
+  it('a manager wakes the first waiter when the holder releases', async () => {
     const { clock, leases, another } = setUp()
     const holder = await another().acquire('r')
     let granted = false
@@ -16,7 +16,7 @@ describe('promise 4, waiting is woken', () => {
     expect(granted).toBe(true)
   })
 
-  it('promise 4, waiting is woken wakes it when the holder expires', async () => {
+  it('a manager wakes the first waiter when the holder expires', async () => {
     const { clock, leases, store, events } = setUp()
     await store.acquire({ resource: 'r', id: 'dead', owner: 'dead', ttl: 4000 })
     const acquiring = leases.acquire('r')
@@ -29,7 +29,7 @@ describe('promise 4, waiting is woken', () => {
     )
   })
 
-  it('promise 4, waiting is woken asks again when the store may have missed something', async () => {
+  it('a manager asks again when the store may have missed something', async () => {
     const { clock, store } = setUp()
     let tell: (event: StoreEvent) => void = () => {}
     const forgetful: LeaseStore = {
@@ -51,7 +51,7 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
-  it('promise 4, waiting is woken asks again with backoff when a store without a queue can tell nobody of changes', async () => {
+  it('a manager asks again with backoff when a store without a queue can tell nobody of changes', async () => {
     const { clock, store } = setUp()
     const { kind, supports, acquire, renew, release, close } = store
     const holding = { kind, supports: { ...supports, queue: false }, acquire, renew, release, close }
@@ -63,7 +63,7 @@ describe('promise 4, waiting is woken', () => {
     expect(await Promise.race([acquiring, 'still waiting'])).toMatchObject({ held: true })
   })
 
-  it('promise 4, waiting is woken asks again by itself when the push was lost', async () => {
+  it('a manager asks again by itself when the push was lost', async () => {
     const { clock, network, leases, another } = setUp()
     const holder = await another().acquire('r')
     network.faults = { losePush: 1 }
@@ -74,7 +74,7 @@ describe('promise 4, waiting is woken', () => {
     expect((await acquiring).held).toBe(true)
   })
 
-  it('promise 4, waiting is woken asks the more rarely the longer the queue before it, so that thousands of waiters cost little', async () => {
+  it('a manager asks the more rarely the longer the queue before it, so that thousands of waiters cost little', async () => {
     const { clock, store } = setUp()
     const asksWithin = async (place: number) => {
       let asks = 0
@@ -96,7 +96,7 @@ describe('promise 4, waiting is woken', () => {
     expect(await asksWithin(10_000)).toBe(1)
   })
 
-  it('promise 4, waiting is woken serves its waiters first in, first out', async () => {
+  it('a manager serves its waiters first in, first out', async () => {
     const { clock, leases } = setUp()
     const holder = await leases.acquire('r')
     const order: number[] = []

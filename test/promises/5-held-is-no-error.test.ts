@@ -3,7 +3,7 @@ import { LeaseError } from '../../src/core/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 5, being held by another is not an error', () => {
-  it('promise 5, being held by another is not an error is null for tryAcquire and lease-held with the holder for acquire', async () => {
+  it('a held resource is null for tryAcquire and lease-held with the holder for acquire', async () => {
     const { leases, another } = setUp()
     const lease = await another().acquire('r', { owner: 'Mika', metadata: { host: 'a' } })
     expect(await leases.tryAcquire('r')).toBeNull()
@@ -17,7 +17,7 @@ describe('promise 5, being held by another is not an error', () => {
     })
   })
 
-  it('promise 5, being held by another is not an error names the owner of another process', async () => {
+  it('an error names the owner of another process', async () => {
     const { store, leases } = setUp()
     await store.acquire({ resource: 'r', id: 'elsewhere', owner: 'Mika', ttl: 30_000 })
     await expect(leases.acquire('r', { wait: 0 })).rejects.toThrow(/^r is held by Mika$/)

@@ -4,7 +4,7 @@ import { FakeClock } from '../../src/testing/index.ts'
 import { setUp } from './set-up.ts'
 
 describe('promise 6, time belongs to the store', () => {
-  it('promise 6, time belongs to the store judges nothing by comparing two clocks', async () => {
+  it('a manager judges nothing by comparing two clocks', async () => {
     const { clock, store } = setUp()
     const ahead = new FakeClock(clock.now() + 86_400_000)
     const behind = new FakeClock(clock.now() - 86_400_000)

@@ -3,7 +3,7 @@ import { createLeases, LeaseError, type LeaseOptions } from '../../src/core/inde
 import { setUp } from './set-up.ts'
 
 describe('promise 7, errors', () => {
-  it('promise 7, errors repeats a request whose answer was lost under the same id', async () => {
+  it('a manager repeats a request whose answer was lost under the same id', async () => {
     const { clock, network, leases, store, events } = setUp()
     network.faults = { loseAnswer: 1 }
     const acquiring = leases.acquire('r', { ttl: 4000, wait: 20_000 })
@@ -16,7 +16,7 @@ describe('promise 7, errors', () => {
     expect(events.filter(({ type }) => type === 'attempt').length).toBeGreaterThan(1)
   })
 
-  it('promise 7, errors wraps what a store throws that is no LeaseError', async () => {
+  it('a manager wraps what a store throws that is no LeaseError', async () => {
     const { store } = setUp()
     const cause = new Error('boom')
     const broken = createLeases({
@@ -28,7 +28,7 @@ describe('promise 7, errors', () => {
     await expect(broken.inspect('r')).rejects.toMatchObject({ code: 'store-failed', cause })
   })
 
-  it('promise 7, errors are told apart by their code, which the compiler knows then', async () => {
+  it('errors are told apart by their code, which the compiler knows then', async () => {
     const { leases, another } = setUp()
     await another().acquire('r', { owner: 'Mika' })
     const held: unknown = await leases.acquire('r', { wait: 0 }).catch((error) => error)
@@ -48,7 +48,7 @@ describe('promise 7, errors', () => {
     expect(LeaseError.is(held, 'lease_held')).toBe(false)
   })
 
-  it('promise 7, errors names the option, the expected and the received value', async () => {
+  it('an error names the option, the expected and the received value', async () => {
     const { leases, store } = setUp()
     const bad: [LeaseOptions, RegExp][] = [
       [{ ttl: 5 }, /^ttl: expected whole milliseconds from 10 to 2147483647, or text such as '30s', got 5$/],
@@ -99,7 +99,7 @@ describe('promise 7, errors', () => {
     await expect(leases.list({ limit: 0 })).rejects.toThrow(/^limit: /)
   })
 
-  it('promise 7, errors takes names of 1 to 512 bytes in NFC, without control characters', async () => {
+  it('a manager takes names of 1 to 512 bytes in NFC, without control characters', async () => {
     const { leases } = setUp()
     for (const name of [
       '',
@@ -124,7 +124,7 @@ describe('promise 7, errors', () => {
     await leases.acquire('x'.repeat(512))
   })
 
-  it('promise 7, errors takes prefixes in any form of Unicode, as it takes names', async () => {
+  it('a manager takes prefixes in any form of Unicode, as it takes names', async () => {
     const { leases } = setUp()
     await using lease = await leases.acquire('cafe\u0301:1')
     for (const prefix of ['cafe\u0301', 'caf\u00e9'])
