@@ -179,7 +179,7 @@ function contentOf(
     run: () => confirm.ask(holder?.token ?? null),
     rank: 'quiet',
   }
-  const editHere: Action = { text: words.editHere, run: () => lock?.requestHandOver(), rank: 'primary' }
+  const editHere: Action = { text: words.editHere, run: () => lock?.requestHandoff(), rank: 'primary' }
   const isPending = demand === 'asking' || demand === 'taking-over' || demand === 'postponed'
   /** While the holder has asked for time. */
   const later = demand === 'postponed' ? { until: state.postponedUntil ?? undefined, isCounted: true } : {}

@@ -19,6 +19,11 @@ export interface UseAutoSave<T> {
   readonly state: AutoSaveState
   /** @deprecated Use `state`. */
   readonly snapshot: AutoSaveState
+  /**
+   * Whether the user may edit: no other tab has the lock, the last save is restored, and no other tab has left a newer
+   * version that is not loaded. With `eager`, this tab must have the lock. Otherwise edits might not be saved.
+   */
+  readonly isWritable: boolean
   /** `null` on a server, and until the component is mounted. */
   readonly autosave: AutoSave<T> | null
 }
@@ -43,6 +48,7 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T> & AutoSa
   )
   // The first render after a change still has the AutoSave of the former project.
   const autosave = current?.project === project ? current.autosave : null
+  const [restoredProject, setRestoredProject] = useState<object | null>(null)
   const latest = useRef({ value, options })
   latest.current = { value, options }
   /** The last value of each project: what is saved when a component has changed to another one. */
@@ -69,7 +75,9 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T> & AutoSa
     }
     // One after the other, so that an older state never replaces a newer one.
     // If the directory cannot be read, the first save reports it.
-    let restoring = restore(true).catch(() => {})
+    let restoring = restore(true)
+      .catch(() => {})
+      .then(() => setRestoredProject(project))
     const restoreNewer = async () => {
       // While another tab may write, its journal is not for us.
       if (opened.state.stale) await restore(opened.state.backend !== null)
@@ -99,7 +107,10 @@ export function useAutoSave<T>(value: T, options: UseAutoSaveOptions<T> & AutoSa
   }, [value, autosave])
 
   const state = useAutoSaveState(autosave)
-  return { state, snapshot: state, autosave }
+  // Without `eager`, the first edit asks for the lock.
+  const mayLock = state.phase !== 'read-only' && (state.backend !== null || !options.eager)
+  const isWritable = restoredProject === project && mayLock && !state.stale
+  return { state, snapshot: state, isWritable, autosave }
 }
 
 /** A lock file, for browsers without Web Locks, is in the directory of the saves: then the locks are not shared. */

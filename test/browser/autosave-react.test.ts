@@ -36,6 +36,7 @@ const becomes = <T>(read: () => Promise<T>, value: unknown) =>
 
 describe('the hooks, in strict mode', () => {
   const phase = () => page.locator('main').getAttribute('data-phase')
+  const writable = (shown: Page) => () => shown.locator('main').getAttribute('data-writable')
 
   it('save a value when it changes, restore it at the next start, and release the lock with the component', async () => {
     await run('open')
@@ -84,6 +85,7 @@ describe('the hooks, in strict mode', () => {
     await inSecond('openEagerly')
     await becomes(() => second.locator('output').textContent(), 'one')
     await becomes(() => second.locator('.hf-label').textContent(), 'Another tab is editing')
+    expect([await writable(page)(), await writable(second)()]).toEqual(['true', 'false'])
     await inSecond('block', true)
     const saves = await run('savedCount')
     await run('type', 'two')
@@ -93,6 +95,7 @@ describe('the hooks, in strict mode', () => {
     await inSecond('block', false)
     await run('close')
     await becomes(() => second.locator('output').textContent(), 'two')
+    await becomes(writable(second), 'true')
   })
 
   it('show the project lock, and acquire and release it', async () => {

@@ -50,8 +50,10 @@ export const togetherCases: readonly Case[] = [
         }),
       )
       const grants = answers.filter((answer) => answer !== null)
-      checkEqual(grants.length, 1, 'how many of ten callers were granted')
+      check(grants.length <= 1, `at most one of ten callers is granted, not ${grants.length}`)
       for (const { lease } of grants[0] ?? []) await checkHeldBy(store, lease.resource, [lease])
+      // A cluster may grant nobody, if each of several callers was the first in one slot.
+      if (grants.length === 0) for (const name of names) await checkHeldBy(store, name, [])
     },
   },
   {

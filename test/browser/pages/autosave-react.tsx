@@ -36,7 +36,7 @@ function Editor() {
   const [lang, changeLang] = useState<'en' | 'ja'>('en')
   setText = changeText
   setLang = changeLang
-  const { state, autosave } = useAutoSave(text, {
+  const { state, isWritable, autosave } = useAutoSave(text, {
     locks,
     debounce: 20,
     eager,
@@ -51,7 +51,7 @@ function Editor() {
   })
   const { status } = useProjectLock(locks)
   return (
-    <main data-phase={state.phase} data-lock={status}>
+    <main data-phase={state.phase} data-lock={status} data-writable={isWritable}>
       <output>{text}</output>
       <AutoSaveIndicator autosave={autosave} lang={lang} />
     </main>
