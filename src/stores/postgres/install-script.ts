@@ -25,15 +25,16 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 7
+export const SCHEMA_VERSION = 8
 /** Nodes of this version and newer ones may use the tables. Raise it when older functions or columns are removed. */
 const OLDEST_VERSION = 2
 
 /** Functions that the store calls. Other processes may be calling them, so they are replaced and never dropped. */
-const CALLED = 'acquire ask renew release abandon sweep hear probe watch read page list waiting'.split(' ')
+const CALLED =
+  'acquire ask together renew release abandon sweep hear probe watch read page list waiting'.split(' ')
 /** Functions that only other functions call. Their parameters differ between versions. */
 const INTERNAL = [
-  'is_whole describe tell announce prune make is_dead dismiss settle leave',
+  'is_whole describe tell announce prune tidy make is_dead dismiss settle leave',
   'alert bury kept show finish retry_at admit prolong free expire',
 ]
   .join(' ')

@@ -5,6 +5,7 @@ import { malformedAnswer } from '../../clients/store-error.ts'
 import type {
   Answer,
   Ask,
+  Grant,
   LeaseRecord,
   ListQuery,
   ReleaseAsk,
@@ -19,7 +20,7 @@ import { AcquireQueries } from './acquire-queries.ts'
 import { MAX_IDENTIFIER_BYTES, type Names } from './names.ts'
 import { END_OF_RESOURCE } from './read-functions.ts'
 
-const MAY_ANSWER_NULL = ['abandon', 'probe']
+const MAY_ANSWER_NULL = ['abandon', 'probe', 'together']
 
 export type Queries = ReturnType<typeof queriesOf>
 
@@ -42,6 +43,7 @@ export function queriesOf(
   const requests = new AcquireQueries(database)
   const acquire = call('acquire', 8, requests)
   const ask = call('ask', 12, requests)
+  const together = call('together', 2)
   const renew = call('renew', 3, urgent)
   const release = call('release', 3, urgent)
   const abandon = call('abandon', 2)
@@ -65,16 +67,21 @@ export function queriesOf(
       const steals = replace === 'any'
       const common = [resource, id, owner, ttl, json, address, !!wake, steals ? null : replace]
       const isPlain = !share && !atLeast && !lockDelay && !steals
-      const { replaced, keptFor, ...answer } = isPlain
+      const answer = isPlain
         ? await acquire(...common)
         : await ask(...common, steals, encodeShare(share), atLeast || null, lockDelay || null)
-      if (!answer.granted)
-        return { ...answer, holders: answer.holders.map(withShare), ...(keptFor != null && { keptFor }) }
-      return {
-        granted: true,
-        lease: withShare(answer.lease),
-        ...(replaced && { replaced: withShare(replaced) }),
-      }
+      if (answer.granted) return grantOf(answer)
+      const { keptFor, holders, ...refusal } = answer
+      return { ...refusal, holders: holders.map(withShare), ...(keptFor != null && { keptFor }) }
+    },
+    /** All of them in their order, or none: `null`. */
+    async acquireAll(requests: readonly Ask[], address: string): Promise<Grant[] | null> {
+      const asks = requests.map(({ resource, id, owner, ttl, metadata, share, atLeast, lockDelay }, n) => {
+        const terms = { share: encodeShare(share), at_least: atLeast || null, lock_delay: lockDelay || null }
+        return { nth: n + 1, resource, id, owner, ttl, metadata, ...terms }
+      })
+      const answers: Grant[] | null = await together(JSON.stringify(asks), address)
+      return answers?.map(grantOf) ?? null
     },
     renew: async ({ resource, id, ttl }: RenewAsk): Promise<Renewal> => {
       const { ok, lease, holders } = await renew(resource, id, ttl)
@@ -114,6 +121,11 @@ export function queriesOf(
       return parse(await answerOf(database, writers))
     },
   }
+}
+
+/** `replaced` is `null` in an answer of the database if no lease was replaced. */
+function grantOf({ lease, replaced }: Grant): Grant {
+  return { granted: true, lease: withShare(lease), ...(replaced && { replaced: withShare(replaced) }) }
 }
 
 /** What a lease or a waiter has, with the share that JSON cannot carry. */

@@ -111,6 +111,7 @@ begin
   select * into r from ${table} where resource = _resource for no key update;
   if not found then
     r := ${fn('make')}(_resource);
+    perform ${fn('tidy')}(r.ended_at);
   end if;
   if not ${fn('is_whole')}(r) then
     raise exception 'the row of % in % is corrupt', quote_literal(_resource), ${literal(table)}

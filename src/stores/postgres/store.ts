@@ -7,7 +7,7 @@ import {
 } from '../../clients/postgres.ts'
 import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import { checkAccess } from '../../clients/postgres-migration.ts'
-import type { Answer, Ask } from '../../core/index.ts'
+import type { Answer, Ask, CallOptions, Grant } from '../../core/index.ts'
 import { SqlCalls, SqlStore } from '../sql-store.ts'
 import type { Names } from './names.ts'
 import { type CheckedOptions, OPEN_LIMIT_MS, POLL_MS } from './options.ts'
@@ -51,6 +51,23 @@ export class PostgresStore extends SqlStore<Queries> {
       order: ({ id }) => (this.push.has(id) ? 'kept' : 'awaited'),
     })
     this.push = new Push(openListener, this.calls.run, () => urgent.isBusy)
+  }
+
+  acquireAll(asks: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null> {
+    const work = this.calls.prepared((queries) => this.#requestAll(asks, queries), call)
+    return this.calls.bounded.acquireAll(asks, work, call)
+  }
+
+  async #requestAll(asks: readonly Ask[], queries: Queries): Promise<readonly Grant[] | null> {
+    const { push } = this
+    // An id that waits or holds is still to be told.
+    const unknown = asks.filter(({ id }) => !push.has(id))
+    for (const ask of asks) push.expect(ask)
+    const { address } = push
+    const grants = await queries.acquireAll(asks, address)
+    if (grants) for (const [n, grant] of grants.entries()) push.granted(asks[n] as Ask, grant, address)
+    else for (const { id } of unknown) push.forget(id)
+    return grants
   }
 
   protected async request(ask: Ask, queries: Queries, stop: Stop): Promise<Answer> {

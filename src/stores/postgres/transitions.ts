@@ -16,8 +16,11 @@ import { EXACT_PLACES, RESERVATION_MS } from '../options.ts'
 import type { Names } from './names.ts'
 import { BY_KEY, CLOCK, MILLISECOND, PLACE_WITHOUT_CONNECTION } from './units.ts'
 
+/** Ends the block of `together`, which takes back what was granted before. */
+const REFUSED = 'HF001'
+
 export function transitions(names: Names): string {
-  const functions = [acquire, renew, release, abandon]
+  const functions = [acquire, together, renew, release, abandon]
   return functions.map((text) => text(names)).join('')
 }
 
@@ -41,6 +44,7 @@ begin
   select * into r from ${table} where resource = _resource for no key update;
   if not found then
     r := ${fn('make')}(_resource);
+    perform ${fn('tidy')}(r.ended_at);
   end if;
   if r.shared then
     return ${fn('ask')}(_resource, _id, _owner, _ttl, _metadata, _address, _waits, _replace, false, null, null, null);
@@ -139,6 +143,60 @@ begin
     perform ${fn('announce')}(channel, ended), ${fn('announce')}(channel, lease);
   end if;
   return json_build_object('granted', true, 'lease', lease, 'replaced', ended);
+end
+${dollars};
+`
+}
+
+function together({ table, shared, fn, dollars }: Names): string {
+  return `
+-- Grants all of these requests, or changes nothing and answers null. None is granted while others wait for its resource.
+-- The rows are taken in the order of their names, as by every statement that waits for several.
+create or replace function ${fn('together')}(_asks text, _address text) returns text ${BY_KEY} as ${dollars}
+declare
+  a record;
+  r ${table};
+  made_at bigint;
+  answer json;
+  answers json[] := '{}';
+  commits text;
+begin
+  for a in
+    select * from json_to_recordset(_asks::json) as asked(nth integer, resource text, id text, owner text,
+      ttl integer, metadata json, share bigint, at_least bigint, lock_delay bigint)
+    order by asked.resource collate "C"
+  loop
+    select * into r from ${table} where resource = a.resource for no key update;
+    if not found then
+      r := ${fn('make')}(a.resource);
+      made_at := r.ended_at;
+    end if;
+    -- A repeated request is granted again, whoever waits.
+    if r.first_place is not null and r.id is distinct from a.id and not exists (
+      select from ${shared} s where s.resource = a.resource and s.id = a.id and s.kept_until is null
+    ) then
+      raise sqlstate '${REFUSED}';
+    end if;
+    if num_nulls(a.share, a.at_least, a.lock_delay) = 3 then
+      answer := ${fn('acquire')}(a.resource, a.id, a.owner, a.ttl, a.metadata::text, _address, false, null);
+    else
+      answer := ${fn('ask')}(a.resource, a.id, a.owner, a.ttl, a.metadata::text, _address, false, null, false, a.share,
+        a.at_least, a.lock_delay);
+    end if;
+    if answer ->> 'granted' = 'false' then
+      raise sqlstate '${REFUSED}';
+    end if;
+    answers[a.nth] := answer;
+  end loop;
+  if made_at is not null then
+    perform ${fn('tidy')}(made_at);
+  end if;
+  return to_json(answers);
+exception when sqlstate '${REFUSED}' then
+  if current_setting('holdfast.commit', true) is distinct from 'safe' then
+    commits := set_config('synchronous_commit', 'off', true);
+  end if;
+  return null;
 end
 ${dollars};
 `

@@ -5,7 +5,7 @@ import { MAX_PAYLOAD_BYTES, PRUNE_AT_ONCE } from './options.ts'
 import { BY_KEY, CLOCK, KEEP_FREE, MAY_SEE_PROCESSES, PRUNE_EVERY, SECOND, WATCH_AHEAD } from './units.ts'
 
 export function upkeep(names: Names): string {
-  const functions = [isWhole, describe, announce, prune, make, sweep, hear, probe, watch]
+  const functions = [isWhole, describe, announce, prune, tidy, make, sweep, hear, probe, watch]
   return functions.map((text) => text(names)).join('')
 }
 
@@ -76,32 +76,42 @@ ${dollars};
 `
 }
 
+function tidy({ meta, fn, dollars }: Names): string {
+  return `
+-- Prunes if it is time for that. Only when a row is created the table grows, so then it is pruned, and no sweeper is
+-- needed for that. Pruning locks rows in any order, so who has pruned must not wait for another row.
+create function ${fn('tidy')}(at bigint) returns void language plpgsql as ${dollars}
+begin
+  if exists (select from ${meta} where pruned_at + ${PRUNE_EVERY} < at or pruned_at > at) then
+    perform ${fn('prune')}(at);
+  end if;
+end
+${dollars};
+`
+}
+
 function make({ table, waiters, shared, meta, fn, dollars }: Names): string {
   return `
--- Only here the table grows, so here it is pruned, and no sweeper is needed for that.
+-- Creates the row of a resource. Who calls it calls 'tidy' when it will wait for no other row.
 create function ${fn('make')}(_resource text) returns ${table} language plpgsql as ${dollars}
 declare
   r ${table};
-  m ${meta};
+  floor bigint := (select m.floor from ${meta} m);
   highest bigint;
 begin
   loop
-    insert into ${table} (resource, token, ended_at) values (_resource, 0, ${CLOCK})
+    insert into ${table} (resource, token, ended_at) values (_resource, coalesce(floor, 0), ${CLOCK})
       on conflict do nothing returning * into r;
     if found then
       -- Those who waited when somebody deleted an earlier row.
       delete from ${waiters} where resource = _resource;
-      -- After the insertion, which waits for a deletion of the same resource that raises the floor.
-      select * into m from ${meta};
-      if m.pruned_at + ${PRUNE_EVERY} < r.ended_at or m.pruned_at > r.ended_at then
-        perform ${fn('prune')}(r.ended_at);
-      end if;
       -- Somebody may have deleted the row of leases that are still live.
       select max(token) into highest from ${shared} where resource = _resource;
-      r.token := greatest(m.floor, highest);
+      -- Again: the insertion waits for a deletion of the same resource that raises the floor.
+      r.token := greatest(r.token, (select m.floor from ${meta} m), highest);
       r.shared := highest is not null;
-      if r.shared then
-        update ${table} set token = r.token, shared = true where resource = _resource;
+      if r.shared or r.token > floor then
+        update ${table} set token = r.token, shared = r.shared where resource = _resource;
       end if;
       return r;
     end if;

@@ -39,6 +39,26 @@ it.each([
   expect((await registering).rows).toEqual([{ lost: '[]' }])
 })
 
+it('several requests take their rows in the order of batches, and clean up when they have all of them', async () => {
+  const { admin, table } = bed
+  for (const resource of ['b', 'c', 'old']) {
+    const { id } = await grab(store, resource)
+    await store.release({ resource, id })
+  }
+  await admin.query(`update ${table} set ended_at = 0, token = 1 where resource = 'old';
+    update ${table}_meta set pruned_at = 0`)
+  await admin.query(`begin; ${lockRow('b')}`)
+  const asks = ['c', 'b', 'a'].map((resource) => asking(resource))
+  const acquiring = store.acquireAll?.(asks)
+  await bed.blocked()
+  // It has created the row of `a`, but neither locked `c` nor deleted `old`.
+  const pool = bed.pool()
+  for (const resource of ['c', 'old']) await pool.query(lockRow(resource))
+  await admin.query('commit')
+  expect((await acquiring)?.map(({ lease }) => lease.resource)).toEqual(['c', 'b', 'a'])
+  expect((await admin.query(`select from ${table} where resource = 'old'`)).rowCount).toBe(0)
+})
+
 it('a sweep changes no lease of a resource that another call has locked', async () => {
   await grab(store, 'r', { share: 2 })
   const { admin, table } = bed
