@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkProperty } from '../../test/property.ts'
 import { fakeExtension, type Item, type Surface } from '../../test/sync/fake-extension.ts'
-import { type Operation, violations } from '../../test/sync/history.ts'
+import { type RegisterOperation, registerViolations, replicaViolations } from '../testing/history/index.ts'
 import { STORAGE_KEYS } from './index.ts'
 
 const ids = ['a', 'b:b', '日本']
@@ -34,9 +34,11 @@ describe('contexts that write, die, and receive messages late, twice or not at a
       fc.asyncProperty(world, async (world) => {
         const { run, surfaces, stored, settings } = await play(world, true)
         expect(run.broken).toEqual([])
-        expect(violations(run.history, new Map([...stored].map(([id, { n }]) => [id, n])))).toEqual([])
+        expect(registerViolations(run.history, new Map([...stored].map(([id, { n }]) => [id, n])))).toEqual(
+          [],
+        )
+        expect(replicaViolations(shownBy(surfaces), stored)).toEqual([])
         for (const surface of surfaces) {
-          expect(new Map(surface.state.entries)).toEqual(stored)
           expect(surface.settings.themeToken).toBe(settings)
         }
       }),
@@ -48,7 +50,7 @@ describe('contexts that write, die, and receive messages late, twice or not at a
     await checkProperty(
       fc.asyncProperty(world, async (world) => {
         const { surfaces, stored } = await play(world, false)
-        for (const surface of surfaces) expect(new Map(surface.state.entries)).toEqual(stored)
+        expect(replicaViolations(shownBy(surfaces), stored)).toEqual([])
       }),
       { numRuns: 100 },
     )
@@ -70,7 +72,7 @@ async function play({ seed, steps, flavour, area, layout, shards }: World, withL
   })
   const { browser, clock } = extension
   extension.startWorker()
-  const run = { history: [] as Operation[], broken: [] as string[] }
+  const run = { history: [] as RegisterOperation[], broken: [] as string[] }
   browser.onWrite(() => {
     if (withLocks) run.broken.push(...idsWithoutEntity(browser.items(area)))
   })
@@ -101,9 +103,19 @@ async function play({ seed, steps, flavour, area, layout, shards }: World, withL
   return { run, surfaces, stored: entitiesIn(items, area), settings: themeToken }
 }
 
+function shownBy(surfaces: readonly Surface[]): Map<string, ReadonlyMap<string, Item>> {
+  return new Map(surfaces.map(({ context, state }, n) => [`${context.kind} ${n}`, new Map(state.entries)]))
+}
+
 type Act = 'set' | 'patch' | 'remove' | 'reset' | 'cleanup' | 'settings'
 
-function perform(surface: Surface, act: string, id: string, history: Operation[], now: () => number): void {
+function perform(
+  surface: Surface,
+  act: string,
+  id: string,
+  history: RegisterOperation[],
+  now: () => number,
+): void {
   const n = history.length
   const acts: Record<Act, () => Promise<unknown>> = {
     set: () => surface.setEntity(id, { n }),
@@ -115,8 +127,8 @@ function perform(surface: Surface, act: string, id: string, history: Operation[]
   }
   const done = acts[act as Act]()
   if (act === 'cleanup' || act === 'settings') return void done.catch(() => {})
-  const operation: Operation = {
-    kind: act as Operation['kind'],
+  const operation: RegisterOperation = {
+    kind: act as RegisterOperation['kind'],
     id: act === 'reset' ? undefined : id,
     n,
     start: now(),
@@ -138,7 +150,7 @@ function perform(surface: Surface, act: string, id: string, history: Operation[]
  */
 function watchForReturns(
   surface: Surface,
-  { history, broken }: { history: Operation[]; broken: string[] },
+  { history, broken }: { history: RegisterOperation[]; broken: string[] },
 ): void {
   const shown = new Map<string, number>()
   const gone = new Set<number>()

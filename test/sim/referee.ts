@@ -1,21 +1,16 @@
 import type { Ask, Lease, LeaseStore } from '../../src/core/index.ts'
+import { type LeaseOperation, leaseViolations } from '../../src/testing/history/index.ts'
 import type { SimProcess } from './process.ts'
 import type { World } from './world.ts'
 
 const DRIFT = 0.02
 const EPSILON_MS = 0.01
+/** Clock rates stay within ±1 %, so that any two differ by no more than the 2 % that a lease allows for. */
+export const RATE_ERROR = 0.01
 
 interface Deadline {
   monotonic: number
   wall: number
-}
-
-interface Kept {
-  readonly share: number | undefined
-  /** The end of `atLeast`. */
-  until: number
-  expiresAt: number
-  lockDelay: number
 }
 
 interface Handle {
@@ -32,17 +27,25 @@ export class Referee {
   readonly violations: string[] = []
   readonly trace: string[] = []
   /** Off while the store's own clock jumps: then tokens are all that is promised. */
-  exclusive = true
+  #exclusive = true
+  #hasJumped = false
   readonly #world: World
   readonly #tracing: boolean
   readonly #names = new Map<string, string>()
   readonly #deadlines = new Map<string, Deadline>()
   readonly #handles = new Set<Handle>()
-  readonly #lastGrant = new Map<string, { readonly id: string; readonly token: number }>()
-  readonly #tokens = new Map<string, number>()
-  /** By resource and id: the leases that keep it from others, by the store's clock. */
-  readonly #kept = new Map<string, Map<string, Kept>>()
+  /** What the store did, at the moments at which it did it. */
+  readonly #history: LeaseOperation[] = []
   readonly #highestWrite = new Map<string, { readonly id: string; readonly token: number }>()
+
+  get exclusive(): boolean {
+    return this.#exclusive
+  }
+
+  set exclusive(exclusive: boolean) {
+    this.#exclusive = exclusive
+    this.#hasJumped ||= !exclusive
+  }
 
   constructor(world: World, tracing: boolean) {
     this.#world = world
@@ -68,66 +71,66 @@ export class Referee {
     return name
   }
 
-  /** Around the store itself: sees every grant in the order in which it was made. */
-  ledger(store: LeaseStore, now: () => number): LeaseStore {
+  /** Around the store itself: notes what it grants, extends and ends, in the order in which it does so. */
+  ledger(store: LeaseStore): LeaseStore {
     return {
       ...store,
       acquire: async (ask) => {
+        const { replace } = ask
+        const forced = replace !== undefined && this.#record('force', ask)
+        const asked = this.#record('acquire', ask)
         const answer = await store.acquire(ask)
-        if (answer.granted) {
-          this.#onStoreGrant(ask, answer.lease.token)
-          this.#checkKept(ask, now())
-          this.#keep(ask, now())
-        }
+        asked.end = this.#world.now
+        if (!answer.granted) return answer
+        asked.token = answer.lease.token
+        this.note('store', () => `grants ${ask.resource} to ${this.name(ask.id)} with token ${asked.token}`)
+        if (forced) forced.end = asked.end
+        if (forced && replace !== 'any') forced.token = replace
         return answer
       },
       renew: async (ask) => {
+        const asked = this.#record('renew', ask)
         const renewal = await store.renew(ask)
-        const kept = this.#kept.get(ask.resource)?.get(ask.id)
-        if (renewal.ok && kept) kept.expiresAt = Math.max(kept.expiresAt, now() + ask.ttl)
+        asked.end = this.#world.now
+        if (renewal.ok) asked.token = renewal.lease.token
         return renewal
       },
       release: async (by) => {
+        const isForced = 'token' in by
+        const asked = this.#record(isForced ? 'force' : 'release', { id: '', ...by })
+        if (isForced) asked.token = by.token
         const released = await store.release(by)
-        const { ended } = released
-        const kept = ended && this.#kept.get(by.resource)?.get(ended.id)
-        if (kept && ended.state === 'released') kept.lockDelay = kept.expiresAt = 0
-        if (kept && 'token' in by) kept.until = 0
+        asked.end = this.#world.now
         return released
       },
     }
   }
 
-  #onStoreGrant({ resource, id, share }: Ask, token: number): void {
-    const last = this.#lastGrant.get(resource)
-    this.note('store', () => `grants ${resource} to ${this.name(id)} with token ${token}`)
-    // Among several, an older lease may be granted again.
-    const isAgain = this.#tokens.get(id) === token && (share !== undefined || id === last?.id)
-    if (last && token <= last.token && !isAgain)
-      this.violate(`token ${token} of ${resource} follows ${last.token}`)
-    this.#tokens.set(id, token)
-    if (!isAgain) this.#lastGrant.set(resource, { id, token })
+  #record(
+    kind: LeaseOperation['kind'],
+    { resource, id, owner = id, ttl, share, atLeast, lockDelay }: Partial<Ask> & Pick<Ask, 'resource' | 'id'>,
+  ): LeaseOperation {
+    const at = this.#world.now
+    const operation: LeaseOperation = {
+      kind,
+      resource,
+      id,
+      by: owner,
+      start: at,
+      end: Infinity,
+      ttl,
+      share,
+      atLeast,
+      lockDelay,
+    }
+    this.#history.push(operation)
+    return operation
   }
 
-  /** What the leases that have ended still keep, nobody else may have. */
-  #checkKept({ resource, id, share, replace }: Ask, now: number): void {
-    const kept = this.#kept.get(resource)
-    if (!this.exclusive || !kept || kept.has(id)) return
-    if (replace === 'any') kept.clear()
-    const others = [...kept.values()].filter(
-      (one) => now < Math.max(one.until, one.expiresAt + one.lockDelay),
-    )
-    const limit = Math.min(share ?? 1, ...others.map((other) => other.share ?? 1))
-    if (others.length >= limit) this.violate(`${resource} was granted while ended leases keep it`)
-  }
-
-  #keep({ resource, id, ttl, share, atLeast = 0, lockDelay = 0 }: Ask, now: number): void {
-    if (atLeast + lockDelay === 0) return
-    const kept = this.#kept.get(resource) ?? new Map<string, Kept>()
-    this.#kept.set(resource, kept)
-    const expiresAt = Math.max(kept.get(id)?.expiresAt ?? 0, now + ttl)
-    const until = kept.get(id)?.until ?? now + atLeast
-    kept.set(id, { share, until, expiresAt, lockDelay })
+  /** What the history of the store shows, when the run is over. */
+  judgeHistory(): void {
+    const options = { drift: RATE_ERROR, jumps: this.#hasJumped }
+    for (const violation of leaseViolations(this.#history, options)) this.violate(violation)
   }
 
   /** Between a manager and its connection: sees what the process sent and when the answer reached it. */

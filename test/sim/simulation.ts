@@ -2,12 +2,10 @@ import type { LeaseStore } from '../../src/core/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { Client } from './client.ts'
 import { SimProcess } from './process.ts'
-import { Referee } from './referee.ts'
+import { RATE_ERROR, Referee } from './referee.ts'
 import { drawScenario, type Scenario } from './scenario.ts'
 import { World } from './world.ts'
 
-/** Clock rates stay within ±1 %, so that any two differ by no more than the 2 % that a lease allows for. */
-const RATE_ERROR = 0.01
 const HOUR_MS = 3_600_000
 const CALM_DELAY_MS = 5
 
@@ -32,6 +30,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   const run = new Run(world, referee, scenario, options.store ?? ((store) => store))
   await run.storm()
   await run.calm()
+  referee.judgeHistory()
   return { seed, violations: referee.violations, trace: referee.trace }
 }
 
@@ -52,9 +51,7 @@ class Run {
     this.#scenario = scenario
     referee.exclusive = scenario.every.storeJump === Infinity
     this.#storeProcess = new SimProcess(world, 'store', this.#drawRate())
-    this.#store = referee.ledger(wrap(memoryStore({ clock: this.#storeProcess })), () =>
-      this.#storeProcess.now(),
-    )
+    this.#store = referee.ledger(wrap(memoryStore({ clock: this.#storeProcess })))
   }
 
   async storm(): Promise<void> {

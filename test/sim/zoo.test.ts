@@ -19,7 +19,7 @@ describe('the simulation', () => {
   for (const { name, plant } of storeBugs) {
     it(`catches: ${name}`, async () => {
       expect(await firstViolation((seed) => simulate(seed, { store: plant }))).toMatch(
-        /hold .* at the same time|while ended leases keep it/,
+        /hold .* at the same time|was granted by .* beside/,
       )
     })
   }

@@ -2,17 +2,10 @@
  * Judges what the processes wrote down. A process notes the moments at which it believed to hold a lease, the
  * last one too if it is killed right after it, so a hold reaches from the first to the last of them.
  */
+import { type Hold, holdViolations } from '../history/index.ts'
 import type { Observation } from './observation.ts'
 
-export interface Hold {
-  readonly resource: string
-  readonly token: number
-  readonly worker: string
-  /** How many may hold the resource together. Absent: one. */
-  readonly share?: number | undefined
-  readonly from: number
-  readonly to: number
-}
+export type { Hold }
 
 export interface Expectations {
   /** The longest that anybody may wait for a lease, in milliseconds. */
@@ -31,8 +24,7 @@ export function violations(log: readonly Observation[], expectations: Expectatio
   const ordered = log.toSorted((a, b) => a.at - b.at)
   const resources = Map.groupBy(ordered, ({ resource }) => resource)
   return [
-    ...sharedTokens(ordered),
-    ...overlaps(holdsOf(ordered)),
+    ...holdViolations(holdsOf(ordered)),
     ...longWaits(ordered, expectations),
     ...[...resources.values()].flatMap((ofOne) => overtakings(ofOne, expectations)),
   ]
@@ -77,38 +69,6 @@ export function waitsOf(ordered: readonly Observation[], killed: ReadonlySet<str
   return waits
 }
 
-function sharedTokens(ordered: readonly Observation[]): string[] {
-  const workers = new Map<string, Set<string>>()
-  for (const { worker, resource, token } of ordered) {
-    if (token === undefined) continue
-    const key = `token ${token} of ${resource}`
-    workers.set(key, (workers.get(key) ?? new Set()).add(worker))
-  }
-  return [...workers]
-    .filter(([, names]) => names.size > 1)
-    .map(([token, names]) => `${token} was given to ${[...names].join(' and ')}`)
-}
-
-function overlaps(holds: readonly Hold[]): string[] {
-  const found: string[] = []
-  const holding = new Map<string, Hold[]>()
-  const highest = new Map<string, Hold>()
-  for (const hold of holds) {
-    const { resource, token, share, from } = hold
-    const others = (holding.get(resource) ?? []).filter((other) => from <= other.to)
-    holding.set(resource, [...others, hold])
-    const limit = Math.min(...[hold, ...others].map((one) => one.share ?? 1))
-    const [first] = others.toSorted((a, b) => a.to - b.to)
-    if (first && others.length >= limit)
-      found.push(`${name(hold)} began ${first.to - from} µs before the end of ${name(first)}`)
-    const higher = highest.get(resource)
-    // Those who share may be granted at the same time, and begin in any order.
-    if (higher && token <= higher.token && !share) found.push(`${name(hold)} came after ${name(higher)}`)
-    else highest.set(resource, hold)
-  }
-  return found
-}
-
 function longWaits(ordered: readonly Observation[], { longestWaitMs, killed }: Expectations): string[] {
   return waitsOf(ordered, killed)
     .filter(({ ms }) => ms > longestWaitMs)
@@ -149,8 +109,4 @@ function overtakings(ofOne: readonly Observation[], { queueWithinMs, killed }: E
     }
   }
   return found
-}
-
-function name({ resource, token, worker }: Hold): string {
-  return `${worker}'s hold of ${resource} with token ${token}`
 }

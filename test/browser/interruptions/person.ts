@@ -1,10 +1,10 @@
 import type { BrowserContext } from 'playwright-core'
+import { type WordRecord, wordsOf } from '../../../src/testing/history/index.ts'
 import { eventually } from '../../eventually.ts'
 import { launchChromium } from '../chromium.ts'
 import type { Random } from './random.ts'
 import { type Choice, Tab, type View } from './tab.ts'
 import { UnreliableNetwork } from './unreliable-network.ts'
-import { type WordRecord, wordsOf } from './word-record.ts'
 
 const CHOICES: readonly Choice[] = ['Save mine', 'Take theirs', 'Take this part of theirs']
 /** What leads to the lock, in the order in which a person prefers it. */

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core'
-import { wordsOf } from './word-record.ts'
+import { wordsOf } from '../../../src/testing/history/index.ts'
 
 const ADDRESS = 'http://localhost:5173/'
 

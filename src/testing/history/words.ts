@@ -1,5 +1,6 @@
 /**
- * What happened to each word, noted outside of the browser.
+ * What happened to each word of a document, noted outside of what is judged: no word that was typed is lost or doubled, and
+ * none that was removed comes back.
  *
  *     typed → given up → removed
  *     typed → removed
@@ -8,7 +9,7 @@
  * - `given up`: the person chose the other side of a conflict while others went on. The next check tells which it is.
  * - `removed`: by the person, and the server has confirmed it. It must never come back.
  */
-type Fate = 'typed' | 'given up' | 'removed'
+export type Fate = 'typed' | 'given up' | 'removed'
 
 export interface Findings {
   readonly saved: number
