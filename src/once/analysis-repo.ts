@@ -3,8 +3,8 @@ import { LeaseError } from '../base/errors.ts'
 import type { FirestoreClient } from '../clients/firestore.ts'
 import { analysisJobs } from './analysis-jobs.ts'
 import { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
-import { MAX_TTL_MS } from './job-arguments.ts'
-import { type OnWarning, releaseOrWarn } from './job-lock.ts'
+import { releaseOrWarn } from './job-lock.ts'
+import { MAX_TTL_MS, type OnWarning, TTL_SEC } from './options.ts'
 
 export interface AnalysisRepoOptions extends FirestoreJobsOptions {
   /** Called if a lock could not be released. Default: `console.warn`. */
@@ -31,8 +31,6 @@ export interface AnalysisRepo {
    */
   refreshAnalysisLock(analysisId: string, lockOwner: string, ttlSec?: number): Promise<void>
 }
-
-const TTL_SEC = 300
 
 /**
  * Only the lock on `analyses/{analysisId}`, for code that runs its work and writes its status itself.

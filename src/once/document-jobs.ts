@@ -1,5 +1,10 @@
 import { expectFunction, expectText, expectWhole } from '../base/arguments.ts'
-import type { JsonValue } from '../base/records.ts'
+import {
+  type DocumentDecision,
+  type DocumentFields,
+  DocumentFormat,
+  type JobDocument,
+} from './document-format.ts'
 import {
   expectFinish,
   expectHolder,
@@ -8,10 +13,10 @@ import {
   expectRequest,
   notFound,
 } from './job-arguments.ts'
-import type { Job, JobAnswer, JobHolder, JobStore, Outcome } from './job-store.ts'
+import type { JobAnswer, JobStore } from './job-store.ts'
 import type { JobFields, Statuses } from './naming.ts'
+import { MAX_CREATIONS } from './options.ts'
 import {
-  type Change,
   type Decision,
   decideAcquire,
   decideComplete,
@@ -22,18 +27,6 @@ import {
   type LockedJob,
   type LockRequest,
 } from './rules.ts'
-import { formatTime, parseTime } from './stored-values.ts'
-
-export type DocumentFields = Record<string, JsonValue>
-
-/** One record, as it was read. */
-export interface JobDocument {
-  get(field: string): unknown
-  /** When it was read: milliseconds of the backend's clock, with their fraction. */
-  readonly now: number
-  /** When it was last changed; `null`: the backend cannot tell. */
-  readonly updatedAt: number | null
-}
 
 /** A backend that reads and changes one record in a transaction. */
 export interface JobDocuments {
@@ -57,35 +50,27 @@ export interface JobDocuments {
   sweep?: JobStore['sweep']
 }
 
-/** How often a job is created that is deleted before it is locked. */
-const MAX_CREATIONS = 5
-
-export interface DocumentDecision<T> {
-  readonly answer: T
-  readonly fields?: DocumentFields
-}
-
 /** Jobs on any backend of documents, by the rules. */
 export function documentJobs(documents: JobDocuments, names: JobFields, statuses: Statuses): JobStore {
-  const { kind, watch, sweep, complete } = documents
-  const newJob = { [names.status]: statuses.pending, [names.attempts]: 0 }
-  let keptFields: Promise<void> | undefined
+  const { kind, watch, sweep } = documents
+  const format = new DocumentFormat(names, statuses)
+  const kept = new KeptFields(documents)
   return {
     kind,
     explain: (error) => documents.explain?.(error) ?? error,
     async add(id) {
       expectId(id)
-      await documents.create(id, newJob)
+      await documents.create(id, format.newJob())
     },
     async acquire(id, owner, ttlMs, options) {
       const request = expectRequest(id, owner, ttlMs, options)
       const { create } = request
-      if (create) await prepareKept()
+      if (create) await kept.prepare()
       for (let creations = 1; ; creations++) {
         const answer = await attempt(id, request)
         if (answer) return answer
         if (!create || creations > MAX_CREATIONS) throw notFound(id)
-        await documents.create(id, { ...newJob, [names.fingerprint]: create.fingerprint })
+        await documents.create(id, format.newJob(create.fingerprint))
       }
     },
     async refresh(id, owner, ttlMs) {
@@ -94,25 +79,10 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
     },
     async finish(id, holder, outcome, keepMs) {
       expectFinish(id, holder, outcome, keepMs)
-      if (keepMs !== undefined) await prepareKept()
-      return decided(id, (job, now) => decideFinish(job, holder, outcome, now, keepMs))
+      if (keepMs !== undefined) await kept.prepare()
+      return decided(id, (job, now) => decideFinish(job, { holder, outcome, keepMs }, now))
     },
-    ...(complete && {
-      complete(tx: object, id: string, holder: JobHolder, outcome: Outcome, keepMs?: number) {
-        expectFinish(id, holder, outcome, keepMs)
-        return complete(tx, id, (document) => {
-          if (!document) return { answer: false }
-          return inFields(decideComplete(lockOf(document), holder, outcome, document.now, keepMs))
-        })
-      },
-      async completed(id: string, holder: JobHolder) {
-        expectHolder(id, holder)
-        // Not a plain read, which could be part of an open transaction of the application.
-        return documents.transact(id, (document) => ({
-          answer: document !== null && isFinishedBy(lockOf(document), holder),
-        }))
-      },
-    }),
+    ...completion(documents, format),
     async release(id, owner) {
       expectId(id)
       expectText('owner', owner)
@@ -121,41 +91,33 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
     async read(id) {
       expectId(id)
       const document = await documents.read(id)
-      return document && jobOf(id, document)
+      return document && format.jobOf(id, document)
     },
     ...(sweep && {
       async sweep(limit: number) {
         expectWhole('limit', limit, 1)
-        await prepareKept()
-        return sweep(limit)
+        await kept.prepare()
+        return sweep.call(documents, limit)
       },
     }),
     ...(watch && {
       watch(id: string, on: () => void) {
         expectId(id)
         expectFunction('on', on)
-        return watch(id, on)
+        return watch.call(documents, id, on)
       },
     }),
-  }
-
-  async function prepareKept(): Promise<void> {
-    keptFields ??= documents.addKeptFields?.().catch((error) => {
-      keptFields = undefined
-      throw error
-    })
-    await keptFields
   }
 
   /** `null`: the job does not exist. */
   function attempt(id: string, request: LockRequest): Promise<JobAnswer | null> {
     return documents.transact<JobAnswer | null>(id, (document) => {
       if (!document) return { answer: null }
-      const { answer, change } = decideAcquire(lockOf(document), request, document.now)
+      const { answer, change } = decideAcquire(format.lockOf(document), request, document.now)
       const isFinished = !answer.granted && answer.reason === 'already_finished'
       return {
-        answer: isFinished ? { ...answer, job: jobOf(id, document) } : answer,
-        ...(change && { fields: fieldsOf(change) }),
+        answer: isFinished ? { ...answer, job: format.jobOf(id, document) } : answer,
+        ...(change && { fields: format.fieldsOf(change) }),
       }
     })
   }
@@ -163,74 +125,51 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
   function decided<T>(id: string, decide: (job: LockedJob, now: number) => Decision<T>): Promise<T> {
     return documents.transact(id, (document) => {
       if (!document) throw notFound(id)
-      return inFields(decide(lockOf(document), document.now))
+      return format.inFields(decide(format.lockOf(document), document.now))
     })
   }
+}
 
-  function inFields<T>({ answer, change }: Decision<T>): DocumentDecision<T> {
-    return { answer, ...(change && { fields: fieldsOf(change) }) }
-  }
-
-  function lockOf(document: JobDocument): LockedJob {
-    const owner = document.get(names.lockOwner)
-    const keptUntil = parseTime(document.get(names.keptUntil))
-    return {
-      finished: isFinal(document.get(names.status)),
-      owner: typeof owner === 'string' && owner !== '' ? owner : null,
-      expiresAt: parseTime(document.get(names.lockExpiresAt)),
-      updatedAt: document.updatedAt,
-      token: countOf(document.get(names.lockToken)),
-      attempts: countOf(document.get(names.attempts)),
-      fingerprint: textOrNull(document.get(names.fingerprint)),
-      // A job is never deleted because of a value that is not a time.
-      keptUntil: Number.isNaN(keptUntil) ? null : keptUntil,
-    }
-  }
-
-  function fieldsOf(change: Change): DocumentFields {
-    const { owner, expiresAt, heartbeatAt, token, attempts, outcome, fingerprint, keptUntil } = change
-    return {
-      ...(owner !== undefined && { [names.lockOwner]: owner }),
-      ...(expiresAt !== undefined && { [names.lockExpiresAt]: formatTime(expiresAt) }),
-      ...(heartbeatAt !== undefined && { [names.lockHeartbeatAt]: formatTime(heartbeatAt) }),
-      ...(token !== undefined && { [names.lockToken]: token }),
-      ...(attempts !== undefined && { [names.attempts]: attempts }),
-      ...(outcome !== undefined && outcomeFields(outcome)),
-      ...(fingerprint !== undefined && { [names.fingerprint]: fingerprint }),
-      ...(keptUntil !== undefined && { [names.keptUntil]: formatTime(keptUntil) }),
-    }
-  }
-
-  function outcomeFields(outcome: Outcome | null): DocumentFields {
-    if (!outcome) return { [names.status]: statuses.pending, [names.result]: null, [names.error]: null }
-    return 'error' in outcome
-      ? { [names.status]: statuses.failed, [names.result]: null, [names.error]: outcome.error }
-      : { [names.status]: statuses.ready, [names.result]: outcome.result, [names.error]: null }
-  }
-
-  function jobOf(id: string, document: JobDocument): Job {
-    const status = document.get(names.status)
-    return {
-      id,
-      status: textOrNull(status),
-      finished: isFinal(status),
-      result: (document.get(names.result) ?? null) as JsonValue,
-      error: textOrNull(document.get(names.error)),
-      attempts: countOf(document.get(names.attempts)),
-    }
-  }
-
-  function isFinal(status: unknown): boolean {
-    return statuses.final.includes(status as string)
+/** Outcomes in transactions of the application. Empty: this backend cannot take part in one. */
+function completion(
+  documents: JobDocuments,
+  format: DocumentFormat,
+): Pick<JobStore, 'complete' | 'completed'> {
+  const { complete } = documents
+  if (!complete) return {}
+  return {
+    complete(tx, ...[id, holder, outcome, keepMs]) {
+      expectFinish(id, holder, outcome, keepMs)
+      return complete.call(documents, tx, id, (document) => {
+        if (!document) return { answer: false }
+        const request = { holder, outcome, keepMs }
+        return format.inFields(decideComplete(format.lockOf(document), request, document.now))
+      })
+    },
+    async completed(id, holder) {
+      expectHolder(id, holder)
+      // Not a plain read, which could be part of an open transaction of the application.
+      return documents.transact(id, (document) => ({
+        answer: document !== null && isFinishedBy(format.lockOf(document), holder),
+      }))
+    },
   }
 }
 
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
-}
+/** Adds the fields of results that are kept, before the first request that needs them. */
+class KeptFields {
+  readonly #documents: JobDocuments
+  #added: Promise<void> | undefined
 
-/** 0 for a value that is not a whole number. Firestore with `useBigInt` returns every integer as a `bigint`. */
-function countOf(value: unknown): number {
-  const number = typeof value === 'bigint' ? Number(value) : value
-  return Number.isSafeInteger(number) ? (number as number) : 0
+  constructor(documents: JobDocuments) {
+    this.#documents = documents
+  }
+
+  async prepare(): Promise<void> {
+    this.#added ??= this.#documents.addKeptFields?.().catch((error) => {
+      this.#added = undefined
+      throw error
+    })
+    await this.#added
+  }
 }

@@ -8,26 +8,27 @@ import { LeaseError } from '../base/errors.ts'
 import {
   type EtcdClient,
   type EtcdCondition,
+  type EtcdDatabase,
   type EtcdEntry,
   type EtcdOperation,
   etcdDatabase,
 } from '../clients/etcd.ts'
 import { etcdError } from '../clients/etcd-errors.ts'
 import { expectEtcdSize } from '../clients/etcd-size.ts'
-import {
-  type DocumentDecision,
-  type DocumentFields,
-  documentJobs,
-  type JobDocument,
-  type JobDocuments,
-} from './document-jobs.ts'
+import type { DocumentDecision, DocumentFields, JobDocument } from './document-format.ts'
+import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import { DOCUMENT_FIELDS, fieldsOf, type JobFieldNames, type JobStatuses, statusesOf } from './naming.ts'
+import {
+  DOCUMENT_FIELDS,
+  fieldsOf,
+  type JobFieldNames,
+  type JobFields,
+  type JobStatuses,
+  statusesOf,
+} from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
+import { SWEEP_PAGE } from './options.ts'
 import { parseJson, parseTime } from './stored-values.ts'
-
-/** How many jobs a sweep reads at once. */
-const SWEEP_PAGE = 500
 
 export interface EtcdJobsOptions {
   /** All keys begin with it. Default `jobs/`. */
@@ -56,132 +57,153 @@ interface FoundJob {
 export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): JobStore {
   const database = etcdDatabase(client)
   expectOptions(options, { prefix: 1, fields: 1, statuses: 1 })
-  const { prefix: given = 'jobs/' } = options
-  expectText('prefix', given)
+  const { prefix = 'jobs/' } = options
+  expectText('prefix', prefix)
   const names = fieldsOf('fields', DOCUMENT_FIELDS, options.fields)
-  const prefix = database.prefix + given
-  const recordKey = (id: string) => `${prefix}job/${id}`
-  const lockKey = (id: string) => `${prefix}lock/${id}`
-
-  const documents: JobDocuments = {
-    kind: 'etcd',
-    create: (id, fields) =>
-      explained(id, async () => {
-        const put = { put: recordKey(id), value: JSON.stringify(fields) }
-        await database.transact([isAt(recordKey(id), undefined)], [put])
-      }),
-    read: (id) => explained(id, async () => documentOf(id, await find(id))),
-    transact: <T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>) =>
-      explained(id, () =>
-        writeUnlessChanged(
-          () => find(id),
-          (found) => decide(documentOf(id, found)),
-          (fields, found) => write(id, fields, found),
-          database.limit,
-        ),
-      ),
-    sweep: (limit) => explained(undefined, () => sweep(limit)),
-  }
+  const documents = new EtcdDocuments(database, database.prefix + prefix, names)
   return {
     ...documentJobs(documents, names, statusesOf(options.statuses)),
     allow: (callTimeout) => database.limit.allow(callTimeout),
   }
+}
 
-  async function find(id: string): Promise<FoundJob> {
-    const { results } = await database.transact(
+class EtcdDocuments implements JobDocuments {
+  readonly kind = 'etcd'
+  readonly #database: EtcdDatabase
+  readonly #prefix: string
+  readonly #names: JobFields
+
+  constructor(database: EtcdDatabase, prefix: string, names: JobFields) {
+    this.#database = database
+    this.#prefix = prefix
+    this.#names = names
+  }
+
+  create(id: string, fields: DocumentFields): Promise<void> {
+    const key = this.#recordKey(id)
+    return explained(id, async () => {
+      await this.#database.transact([isAt(key, undefined)], [{ put: key, value: JSON.stringify(fields) }])
+    })
+  }
+
+  read(id: string): Promise<JobDocument | null> {
+    return explained(id, async () => this.#documentOf(id, await this.#find(id)))
+  }
+
+  transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T> {
+    const stored = {
+      read: () => this.#find(id),
+      write: (fields: DocumentFields, found: FoundJob) => this.#write(id, fields, found),
+      limit: this.#database.limit,
+    }
+    return explained(id, () => writeUnlessChanged(stored, (found) => decide(this.#documentOf(id, found))))
+  }
+
+  async #find(id: string): Promise<FoundJob> {
+    const { results } = await this.#database.transact(
       [],
-      [{ get: { key: recordKey(id) } }, { get: { key: lockKey(id) } }],
+      [{ get: { key: this.#recordKey(id) } }, { get: { key: this.#lockKey(id) } }],
     )
     const [record, lock] = results.map(({ entries }) => entries[0])
     if (lock?.lease === '0') throw damaged(id, `an etcd lease at the key ${lock.key}`)
     const now = systemClock.now()
     // Rounded up: it must not seem to have ended before it has.
-    const secondsLeft = lock ? 1 + (await database.secondsLeft(lock.lease)) : 0
+    const secondsLeft = lock ? 1 + (await this.#database.secondsLeft(lock.lease)) : 0
     return { record, lock, now, remaining: 1000 * secondsLeft }
   }
 
   /** Resolves with whether neither the record nor the lock has changed. */
-  async function write(id: string, fields: DocumentFields, found: FoundJob): Promise<boolean> {
+  async #write(id: string, fields: DocumentFields, found: FoundJob): Promise<boolean> {
     const { record, lock } = found
     const operations: EtcdOperation[] = []
     const {
-      [names.lockOwner]: owner,
-      [names.lockExpiresAt]: expiry,
-      [names.lockHeartbeatAt]: beat,
+      [this.#names.lockOwner]: owner,
+      [this.#names.lockExpiresAt]: expiry,
+      [this.#names.lockHeartbeatAt]: beat,
       ...stored
     } = fields
     if (Object.keys(stored).length > 0) {
       const value = JSON.stringify({ ...fieldsIn(id, record), ...stored })
       expectEtcdSize('the record of a job', value, id)
-      operations.push({ put: recordKey(id), value })
+      operations.push({ put: this.#recordKey(id), value })
     }
     const expiresAt = parseTime(expiry)
     const seconds = Math.ceil(((expiresAt ?? found.now) - found.now) / 1000)
-    const lease = seconds > 0 ? (await database.grantLease(seconds)).lease : undefined
+    const lease = seconds > 0 ? (await this.#database.grantLease(seconds)).lease : undefined
     if (lease !== undefined) {
       const locked = {
         ...fieldsIn(id, lock),
-        ...(owner !== undefined && { [names.lockOwner]: owner }),
-        [names.lockExpiresAt]: expiry,
-        [names.lockHeartbeatAt]: beat,
+        ...(owner !== undefined && { [this.#names.lockOwner]: owner }),
+        [this.#names.lockExpiresAt]: expiry,
+        [this.#names.lockHeartbeatAt]: beat,
       }
-      operations.push({ put: lockKey(id), value: JSON.stringify(locked), lease })
-    } else if (lock && expiry === null) operations.push({ remove: lockKey(id) })
-    const { succeeded, results } = await database.transact(
-      [isAt(recordKey(id), record), isAt(lockKey(id), lock)],
+      operations.push({ put: this.#lockKey(id), value: JSON.stringify(locked), lease })
+    } else if (lock && expiry === null) operations.push({ remove: this.#lockKey(id) })
+    const { succeeded, results } = await this.#database.transact(
+      [isAt(this.#recordKey(id), record), isAt(this.#lockKey(id), lock)],
       operations,
-      [{ get: { key: lockKey(id) } }],
+      [{ get: { key: this.#lockKey(id) } }],
     )
     // The client repeats a request whose answer was lost.
     const isOurs = succeeded || (lease !== undefined && results[0]?.entries[0]?.lease === lease)
     const unused = isOurs ? lock?.lease : lease
     // In the background: without keys, it ends by itself.
-    if (unused !== undefined) database.revokeLease(unused).catch(() => {})
+    if (unused !== undefined) this.#database.revokeLease(unused).catch(() => {})
     return isOurs
   }
 
   /** etcd has no index, so this reads all jobs, a page at a time. */
-  async function sweep(limit: number): Promise<number> {
-    const [first, end] = [recordKey(''), `${prefix}job0`]
-    const now = systemClock.now()
-    let deleted = 0
-    for (let from = first; deleted < limit; ) {
-      const range = { key: from, end, limit: SWEEP_PAGE }
-      const { results } = await database.transact([], [{ get: range }])
-      const entries = results[0]?.entries ?? []
-      for (const entry of entries) if (deleted < limit && (await deleteIfOver(entry, now))) deleted++
-      const last = entries.at(-1)
-      if (!last || entries.length < SWEEP_PAGE) break
-      from = `${last.key}\0`
-    }
-    return deleted
+  sweep(limit: number): Promise<number> {
+    return explained(undefined, async () => {
+      const [first, end] = [this.#recordKey(''), `${this.#prefix}job0`]
+      const now = systemClock.now()
+      let deleted = 0
+      for (let from = first; deleted < limit; ) {
+        const range = { key: from, end, limit: SWEEP_PAGE }
+        const { results } = await this.#database.transact([], [{ get: range }])
+        const entries = results[0]?.entries ?? []
+        for (const entry of entries) if (deleted < limit && (await this.#deleteIfOver(entry, now))) deleted++
+        const last = entries.at(-1)
+        if (!last || entries.length < SWEEP_PAGE) break
+        from = `${last.key}\0`
+      }
+      return deleted
+    })
   }
 
-  async function deleteIfOver(record: EtcdEntry, now: number): Promise<boolean> {
-    const id = record.key.slice(recordKey('').length)
+  async #deleteIfOver(record: EtcdEntry, now: number): Promise<boolean> {
+    const id = record.key.slice(this.#recordKey('').length)
     const fields = parseJson(record.value)
-    const keptUntil = isObject(fields) ? parseTime((fields as DocumentFields)[names.keptUntil]) : null
+    const keptUntil = isObject(fields) ? parseTime((fields as DocumentFields)[this.#names.keptUntil]) : null
     if (keptUntil === null || !(keptUntil <= now)) return false
-    const conditions = [isAt(record.key, record), isAt(lockKey(id), undefined)]
-    return (await database.transact(conditions, [{ remove: record.key }])).succeeded
+    const conditions = [isAt(record.key, record), isAt(this.#lockKey(id), undefined)]
+    return (await this.#database.transact(conditions, [{ remove: record.key }])).succeeded
   }
 
-  async function explained<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      throw etcdError(error, id)
-    }
-  }
-
-  function documentOf(id: string, { record, lock, now, remaining }: FoundJob): JobDocument | null {
+  #documentOf(id: string, { record, lock, now, remaining }: FoundJob): JobDocument | null {
     if (!record) return null
     const fields: Record<string, unknown> = {
       ...fieldsIn(id, record),
-      [names.lockOwner]: fieldsIn(id, lock)[names.lockOwner],
-      [names.lockExpiresAt]: lock && new Date(now + remaining),
+      [this.#names.lockOwner]: fieldsIn(id, lock)[this.#names.lockOwner],
+      [this.#names.lockExpiresAt]: lock && new Date(now + remaining),
     }
     return { get: (field) => fields[field], now, updatedAt: null }
+  }
+
+  #recordKey(id: string): string {
+    return `${this.#prefix}job/${id}`
+  }
+
+  #lockKey(id: string): string {
+    return `${this.#prefix}lock/${id}`
+  }
+}
+
+async function explained<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw etcdError(error, id)
   }
 }
 

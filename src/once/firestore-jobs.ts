@@ -13,17 +13,20 @@ import {
   type Transaction,
 } from '../clients/firestore.ts'
 import { firestoreError, isAlreadyThere, isConflict } from '../clients/firestore-errors.ts'
-import { type DocumentDecision, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
+import type { DocumentDecision, JobDocument } from './document-format.ts'
+import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import { DOCUMENT_FIELDS, fieldsOf, type JobFieldNames, type JobStatuses, statusesOf } from './naming.ts'
+import {
+  DOCUMENT_FIELDS,
+  fieldsOf,
+  type JobFieldNames,
+  type JobFields,
+  type JobStatuses,
+  statusesOf,
+} from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
+import { MAX_JSON_BYTES } from './options.ts'
 import { formatTime } from './stored-values.ts'
-
-/**
- * Nothing that has more bytes as JSON fits into a document, which has at most 1 MiB. For requests that are too large for
- * its connection, the client reports an outage, and the outcome of the job would be sent again and again.
- */
-const MAX_JSON_BYTES = 8 * 1024 * 1024
 
 export interface FirestoreJobsOptions {
   /** The path of the collection. Default `jobs`. */
@@ -47,84 +50,114 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   const { collection = 'jobs', fields, statuses } = options
   expectText('collection', collection)
   const names = fieldsOf('fields', DOCUMENT_FIELDS, fields)
-  const connection = new FirestoreConnection(firestore)
-  /** `undefined`: no caller has a limit. */
-  let limit: AnswerLimit | undefined
-
-  const documents: JobDocuments = {
-    kind: 'firestore',
-    explain: (error) => connection.explain(error),
-    create: (id, initial) =>
-      explained(id, async () => {
-        try {
-          await documentOf(id).create(initial)
-        } catch (error) {
-          if (!isAlreadyThere(error)) throw error
-        }
-      }),
-    read: (id) => explained(id, async () => jobDocument(await documentOf(id).get())),
-    transact: <T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>) =>
-      explained(id, () =>
-        writeUnlessChanged(
-          () => documentOf(id).get(),
-          (snapshot) => decide(jobDocument(snapshot)),
-          (changed, snapshot) => update(id, changed, snapshot),
-          limit,
-        ),
-      ),
-    async complete(tx, id, decide) {
-      // A batch of writes has no `get`, and a document no `getAll`.
-      if (!hasMethods(tx, 'get', 'getAll', 'update'))
-        refuseClient('tx', 'the transaction that runTransaction of Firestore passes to its function', tx)
-      // Not read by the transaction, which must not read after its first write.
-      const snapshot = await explained(id, () => documentOf(id).get())
-      const { answer, fields: changed } = decide(jobDocument(snapshot))
-      if (changed) {
-        expectSize(id, changed)
-        ;(tx as unknown as Transaction).update(documentOf(id), changed, unchangedSince(snapshot))
-      }
-      return answer
-    },
-    sweep: (limit) =>
-      explained(undefined, async () => {
-        const stored = firestore.collection(collection)
-        const { docs: oldest, readTime } = await stored.orderBy(names.keptUntil).limit(limit).get()
-        const now = formatTime(millis(readTime)) ?? ''
-        const isPast = (time: unknown) => typeof time === 'string' && time <= now
-        const over = oldest.filter((found) => {
-          const lockEnd = found.get(names.lockExpiresAt) ?? null
-          return isPast(found.get(names.keptUntil)) && (lockEnd === null || isPast(lockEnd))
-        })
-        const deleted = await Promise.all(over.map(deleteUnlessChanged))
-        return deleted.filter(Boolean).length
-      }),
-    watch(id, on) {
-      try {
-        // The client reconnects by itself. After a final error, the waiter still reads the job from time to time.
-        return documentOf(id).onSnapshot(on, () => {})
-      } catch (error) {
-        throw firestoreError(error, id)
-      }
-    },
-  }
+  const documents = new FirestoreDocuments(firestore, collection, names)
   return {
     ...documentJobs(documents, names, statusesOf(statuses)),
-    allow(callTimeout) {
-      limit ??= new AnswerLimit()
-      limit.allow(callTimeout)
-    },
+    allow: (callTimeout) => documents.allow(callTimeout),
+  }
+}
+
+class FirestoreDocuments implements JobDocuments {
+  readonly kind = 'firestore'
+  readonly #firestore: FirestoreClient
+  readonly #collection: string
+  readonly #names: JobFields
+  readonly #connection: FirestoreConnection
+  /** `undefined`: no caller has a limit. */
+  #limit: AnswerLimit | undefined
+
+  constructor(firestore: FirestoreClient, collection: string, names: JobFields) {
+    this.#firestore = firestore
+    this.#collection = collection
+    this.#names = names
+    this.#connection = new FirestoreConnection(firestore)
+  }
+
+  allow(callTimeout: number): void {
+    this.#limit ??= new AnswerLimit()
+    this.#limit.allow(callTimeout)
+  }
+
+  explain(error: LeaseError): LeaseError {
+    return this.#connection.explain(error)
+  }
+
+  create(id: string, initial: DocumentFields): Promise<void> {
+    return this.#explained(id, async () => {
+      try {
+        await this.#documentOf(id).create(initial)
+      } catch (error) {
+        if (!isAlreadyThere(error)) throw error
+      }
+    })
+  }
+
+  read(id: string): Promise<JobDocument | null> {
+    return this.#explained(id, async () => jobDocument(await this.#documentOf(id).get()))
+  }
+
+  transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T> {
+    const stored = {
+      read: () => this.#documentOf(id).get(),
+      write: (changed: DocumentFields, snapshot: DocumentSnapshot) => this.#update(id, changed, snapshot),
+      limit: this.#limit,
+    }
+    return this.#explained(id, () => writeUnlessChanged(stored, (snapshot) => decide(jobDocument(snapshot))))
+  }
+
+  async complete(
+    tx: object,
+    id: string,
+    decide: (document: JobDocument | null) => DocumentDecision<boolean>,
+  ): Promise<boolean> {
+    // A batch of writes has no `get`, and a document no `getAll`.
+    if (!hasMethods(tx, 'get', 'getAll', 'update'))
+      refuseClient('tx', 'the transaction that runTransaction of Firestore passes to its function', tx)
+    // Not read by the transaction, which must not read after its first write.
+    const snapshot = await this.#explained(id, () => this.#documentOf(id).get())
+    const { answer, fields: changed } = decide(jobDocument(snapshot))
+    if (changed) {
+      expectSize(id, changed)
+      ;(tx as unknown as Transaction).update(this.#documentOf(id), changed, unchangedSince(snapshot))
+    }
+    return answer
+  }
+
+  sweep(limit: number): Promise<number> {
+    return this.#explained(undefined, async () => {
+      const stored = this.#firestore.collection(this.#collection)
+      const { docs: oldest, readTime } = await stored.orderBy(this.#names.keptUntil).limit(limit).get()
+      const now = formatTime(millis(readTime)) ?? ''
+      const isPast = (time: unknown) => typeof time === 'string' && time <= now
+      const over = oldest.filter((found) => {
+        const lockEnd = found.get(this.#names.lockExpiresAt) ?? null
+        return isPast(found.get(this.#names.keptUntil)) && (lockEnd === null || isPast(lockEnd))
+      })
+      const deleted = await Promise.all(over.map((found) => this.#deleteUnlessChanged(found)))
+      return deleted.filter(Boolean).length
+    })
+  }
+
+  watch(id: string, on: () => void): () => void {
+    try {
+      // The client reconnects by itself. After a final error, the waiter still reads the job from time to time.
+      return this.#documentOf(id).onSnapshot(on, () => {})
+    } catch (error) {
+      throw firestoreError(error, id)
+    }
   }
 
   /**
    * A transaction that only writes takes no lock, so its condition is that the document is as it was read. With locks,
    * twenty workers on one job would block each other for seconds, and one that dies would block the others for longer.
    */
-  async function update(id: string, fields: DocumentFields, snapshot: DocumentSnapshot): Promise<boolean> {
+  async #update(id: string, fields: DocumentFields, snapshot: DocumentSnapshot): Promise<boolean> {
     expectSize(id, fields)
     const condition = unchangedSince(snapshot)
-    const body = async (transaction: Transaction) => transaction.update(documentOf(id), fields, condition)
+    const body = async (transaction: Transaction) =>
+      transaction.update(this.#documentOf(id), fields, condition)
     try {
-      await firestore.runTransaction(body, { maxAttempts: 1 })
+      await this.#firestore.runTransaction(body, { maxAttempts: 1 })
       return true
     } catch (error) {
       if (!isConflict(error)) throw error
@@ -132,9 +165,9 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     }
   }
 
-  async function deleteUnlessChanged(snapshot: DocumentSnapshot): Promise<boolean> {
+  async #deleteUnlessChanged(snapshot: DocumentSnapshot): Promise<boolean> {
     try {
-      await documentOf(snapshot.id).delete(unchangedSince(snapshot))
+      await this.#documentOf(snapshot.id).delete(unchangedSince(snapshot))
       return true
     } catch (error) {
       if (!isConflict(error)) throw error
@@ -142,20 +175,20 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
     }
   }
 
-  async function explained<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
+  async #explained<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
-      return await connection.follow(work())
+      return await this.#connection.follow(work())
     } catch (error) {
-      throw connection.explain(firestoreError(error, id))
+      throw this.#connection.explain(firestoreError(error, id))
     }
   }
 
-  function documentOf(id: string): DocumentReference {
+  #documentOf(id: string): DocumentReference {
     if (id.includes('/') || id === '.' || id === '..' || /^__.*__$/.test(id))
       throw new LeaseError('invalid-argument', `id: expected an id that Firestore allows, got ${show(id)}`, {
         resource: id,
       })
-    return firestore.collection(collection).doc(id)
+    return this.#firestore.collection(this.#collection).doc(id)
   }
 }
 

@@ -10,7 +10,6 @@ export { type AnalysisRepo, type AnalysisRepoOptions, createAnalysisRepo } from 
 export { type EtcdJobsOptions, etcdJobs } from './etcd-jobs.ts'
 export { type IdOptions, idOf } from './fingerprint.ts'
 export { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
-export type { OnWarning } from './job-lock.ts'
 export type {
   AcquireOptions,
   Job,
@@ -28,16 +27,19 @@ export { type MemoryJobs, type MemoryJobsOptions, type MemoryTransaction, memory
 export { type MysqlJobsOptions, mysqlJobs } from './mysql-jobs.ts'
 export type { JobFieldNames, JobFields, JobStatuses } from './naming.ts'
 export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'
-export { createOnce, type Once, type OnceOptions } from './once.ts'
+export { createOnce, type Once } from './once.ts'
+export type {
+  Delivery,
+  OnceOptions,
+  OnWarning,
+  ResultOptions,
+  RunOptions,
+  TaskHandlerOptions,
+  WaitOptions,
+} from './options.ts'
 export { type PostgresJobsOptions, postgresJobs } from './postgres-jobs.ts'
 export { type RedisJobsOptions, redisJobs } from './redis-jobs.ts'
-export type { ResultOptions, StoredResult } from './result.ts'
-export type { JobWork, RunningJob, RunOptions, RunResult } from './run.ts'
+export type { StoredResult } from './result.ts'
+export type { JobWork, RunningJob, RunResult } from './run.ts'
 export { type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
-export {
-  createTaskHandler,
-  type Delivery,
-  type TaskHandler,
-  type TaskHandlerOptions,
-} from './task-handler.ts'
-export type { WaitOptions } from './wait.ts'
+export { createTaskHandler, type TaskHandler } from './task-handler.ts'

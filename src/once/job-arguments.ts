@@ -10,12 +10,8 @@ import {
 import { LeaseError } from '../base/errors.ts'
 import { checkName } from '../base/resource-name.ts'
 import type { AcquireOptions, JobHolder, Outcome } from './job-store.ts'
+import { expectAttempts, MAX_TTL_MS } from './options.ts'
 import type { LockRequest } from './rules.ts'
-
-/** A year: longer than any job, and every backend can store the date of its end. */
-export const MAX_TTL_MS = 366 * 86_400_000
-/** The highest `integer` of Postgres. */
-const MAX_ATTEMPTS = 2 ** 31 - 1
 
 /** An id is used as it is given, unlike the name of a resource: it is the key of a record of the application. */
 export function expectId(id: unknown): asserts id is string {
@@ -45,10 +41,6 @@ export function expectRefresh(id: unknown, owner: unknown, ttlMs: unknown): void
   expectText('owner', owner)
   if (typeof ttlMs !== 'number' || !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     refuse('ttlMs', 'milliseconds above 0, up to a year', ttlMs)
-}
-
-export function expectAttempts(maxAttempts: unknown): void {
-  if (maxAttempts !== undefined) expectWhole('maxAttempts', maxAttempts, 1, MAX_ATTEMPTS)
 }
 
 export function expectHolder(id: unknown, holder: JobHolder): void {

@@ -2,7 +2,8 @@ import { expectFunction, expectOptions } from '../base/arguments.ts'
 import { type Channel, createChannel } from '../base/channel.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
-import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
+import type { DocumentDecision, DocumentFields, JobDocument } from './document-format.ts'
+import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, type JobStatuses, statusesOf } from './naming.ts'
@@ -47,89 +48,115 @@ export interface MemoryTransaction {
 export function memoryJobs(options: MemoryJobsOptions = {}): MemoryJobs {
   expectOptions(options, { statuses: 1, clock: 1 })
   const { statuses, clock = systemClock } = options
-  const records = new Map<string, { readonly fields: DocumentFields; readonly updatedAt: number }>()
-  const transactions = new WeakMap<object, OpenTransaction>()
-  const watchers = new Map<string, Channel<void>>()
-
-  const documents: JobDocuments = {
-    kind: 'memory',
-    async create(id, fields) {
-      if (!records.has(id)) write(id, fields)
-    },
-    read: async (id) => documentOf(id),
-    async transact(id, decide) {
-      const { answer, fields } = decide(documentOf(id))
-      if (fields) write(id, fields)
-      return answer
-    },
-    complete(tx, id, decide) {
-      const open = transactions.get(tx)
-      if (!open) refuseOutside(tx)
-      const seen = records.get(id)
-      const { answer, fields } = decide(documentOf(id))
-      if (fields) open.writes.push({ id, fields, seen })
-      return answer
-    },
-    async sweep(limit) {
-      const now = clock.now()
-      const { keptUntil: keptUntilField, lockExpiresAt } = DOCUMENT_FIELDS
-      const over = [...records].filter(([, { fields }]) => {
-        const [keptUntil, lockEnd] = [fields[keptUntilField], fields[lockExpiresAt]].map(parseTime)
-        return typeof keptUntil === 'number' && keptUntil <= now && !(Number(lockEnd) > now)
-      })
-      for (const [id] of over.slice(0, limit)) records.delete(id)
-      return Math.min(over.length, limit)
-    },
-    watch(id, on) {
-      const channel = watchers.get(id) ?? createChannel<void>()
-      watchers.set(id, channel)
-      const unsubscribe = channel.subscribe(on)
-      return () => {
-        unsubscribe()
-        if (!channel.isHeard && watchers.get(id) === channel) watchers.delete(id)
-      }
-    },
-  }
+  const documents = new MemoryDocuments(clock)
   return {
     ...documentJobs(documents, DOCUMENT_FIELDS, statusesOf(statuses)),
-    async transaction(work) {
-      expectFunction('work', work)
-      const open: OpenTransaction = { writes: [], effects: [] }
-      const tx: MemoryTransaction = {
-        onCommit(effect) {
-          expectFunction('effect', effect)
-          open.effects.push(effect)
-        },
-      }
-      transactions.set(tx, open)
-      try {
-        const result = await work(tx)
-        commit(open)
-        return result
-      } finally {
-        transactions.delete(tx)
-      }
-    },
+    transaction: (work) => documents.transaction(work),
+  }
+}
+
+interface StoredDocument {
+  readonly fields: DocumentFields
+  readonly updatedAt: number
+}
+
+class MemoryDocuments implements JobDocuments {
+  readonly kind = 'memory'
+  readonly #clock: Clock
+  readonly #stored = new Map<string, StoredDocument>()
+  readonly #transactions = new WeakMap<object, OpenTransaction>()
+  readonly #watchers = new Map<string, Channel<void>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
   }
 
-  function commit({ writes, effects }: OpenTransaction): void {
+  async create(id: string, fields: DocumentFields): Promise<void> {
+    if (!this.#stored.has(id)) this.#write(id, fields)
+  }
+
+  async read(id: string): Promise<JobDocument | null> {
+    return this.#documentOf(id)
+  }
+
+  async transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T> {
+    const { answer, fields } = decide(this.#documentOf(id))
+    if (fields) this.#write(id, fields)
+    return answer
+  }
+
+  complete(
+    tx: object,
+    id: string,
+    decide: (document: JobDocument | null) => DocumentDecision<boolean>,
+  ): boolean {
+    const open = this.#transactions.get(tx)
+    if (!open) refuseOutside(tx)
+    const seen = this.#stored.get(id)
+    const { answer, fields } = decide(this.#documentOf(id))
+    if (fields) open.writes.push({ id, fields, seen })
+    return answer
+  }
+
+  async sweep(limit: number): Promise<number> {
+    const now = this.#clock.now()
+    const { keptUntil: keptUntilField, lockExpiresAt } = DOCUMENT_FIELDS
+    const over = [...this.#stored].filter(([, { fields }]) => {
+      const [keptUntil, lockEnd] = [fields[keptUntilField], fields[lockExpiresAt]].map(parseTime)
+      return typeof keptUntil === 'number' && keptUntil <= now && !(Number(lockEnd) > now)
+    })
+    for (const [id] of over.slice(0, limit)) this.#stored.delete(id)
+    return Math.min(over.length, limit)
+  }
+
+  watch(id: string, on: () => void): () => void {
+    const channel = this.#watchers.get(id) ?? createChannel<void>()
+    this.#watchers.set(id, channel)
+    const unsubscribe = channel.subscribe(on)
+    return () => {
+      unsubscribe()
+      if (!channel.isHeard && this.#watchers.get(id) === channel) this.#watchers.delete(id)
+    }
+  }
+
+  async transaction<T>(work: (tx: MemoryTransaction) => T | PromiseLike<T>): Promise<T> {
+    expectFunction('work', work)
+    const open: OpenTransaction = { writes: [], effects: [] }
+    const tx: MemoryTransaction = {
+      onCommit(effect) {
+        expectFunction('effect', effect)
+        open.effects.push(effect)
+      },
+    }
+    this.#transactions.set(tx, open)
+    try {
+      const result = await work(tx)
+      this.#commit(open)
+      return result
+    } finally {
+      this.#transactions.delete(tx)
+    }
+  }
+
+  #commit({ writes, effects }: OpenTransaction): void {
     for (const { id, seen } of writes)
-      if (records.get(id) !== seen)
+      if (this.#stored.get(id) !== seen)
         throw new LeaseError('store-unavailable', `memory: job ${id} was changed during the transaction`)
-    for (const { id, fields } of writes) write(id, fields)
+    for (const { id, fields } of writes) this.#write(id, fields)
     for (const effect of effects) effect()
   }
 
-  function documentOf(id: string): JobDocument | null {
-    const record = records.get(id)
-    if (!record) return null
-    const { fields, updatedAt } = record
-    return { get: (field) => structuredClone(fields[field]), now: clock.now(), updatedAt }
+  #documentOf(id: string): JobDocument | null {
+    const found = this.#stored.get(id)
+    if (!found) return null
+    const { fields, updatedAt } = found
+    return { get: (field) => structuredClone(fields[field]), now: this.#clock.now(), updatedAt }
   }
 
-  function write(id: string, fields: DocumentFields): void {
-    const before = records.get(id)?.fields
-    records.set(id, { fields: structuredClone({ ...before, ...fields }), updatedAt: clock.now() })
-    watchers.get(id)?.emit()
+  #write(id: string, fields: DocumentFields): void {
+    const before = this.#stored.get(id)?.fields
+    const merged = structuredClone({ ...before, ...fields })
+    this.#stored.set(id, { fields: merged, updatedAt: this.#clock.now() })
+    this.#watchers.get(id)?.emit()
   }
 }

@@ -7,6 +7,7 @@ import {
   isMysqlPool,
   MYSQL_CLOCK,
   type MysqlClient,
+  type MysqlDatabase,
   type MysqlRow,
   mysqlDatabase,
   mysqlName,
@@ -14,7 +15,8 @@ import {
   promisedClient,
 } from '../clients/mysql.ts'
 import { isDeadlock, isMissing, mysqlError } from '../clients/mysql-errors.ts'
-import { type DocumentFields, documentJobs, type JobDocument, type JobDocuments } from './document-jobs.ts'
+import type { DocumentDecision, DocumentFields, JobDocument } from './document-format.ts'
+import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import {
@@ -54,6 +56,12 @@ const TYPES: JobFields = {
   keptUntil: `varchar(64) ${TEXT}`,
 }
 
+/** The statement that reads a job, and everything that a decision depends on, as one text. */
+interface Reading {
+  readonly version: string
+  readonly select: string
+}
+
 export interface MysqlJobsOptions {
   /** Created if it does not exist. Default `jobs`. */
   readonly table?: string | undefined
@@ -78,113 +86,150 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
   expectText('table', table)
   if (database !== undefined) expectText('database', database)
   const tableName = (database === undefined ? '' : `${mysqlName(database)}.`) + mysqlName(table)
-  const fieldNames = fieldsOf('columns', COLUMNS, columns)
-  const column = (field: string) => mysqlName(fieldNames[field as Field])
   const { explain } = followConnection(client)
-
-  let { version, select } = readingOf(FIELDS)
-
-  const documents: JobDocuments = {
-    kind: 'mysql',
-    explain,
-    async create(id, fields) {
-      const [given, literals] = [Object.keys(fields), Object.entries(fields).map(literalOf)]
-      await run(id, () =>
-        server.change(`insert into ${tableName} (id, ${given.map(column).join(', ')})
-          values (${textOf(id)}, ${literals.join(', ')}) on duplicate key update id = id`),
-      )
-    },
-    read: (id) => run(id, async () => documentOf(await rowOf(id))),
-    transact: (id, decide) =>
-      run(id, () =>
-        writeUnlessChanged(
-          () => rowOf(id),
-          (row) => decide(documentOf(row)),
-          (fields, row) => write(id, fields, row),
-          server.limit,
-        ),
-      ),
-    async complete(tx, id, decide) {
-      const connection = promisedClient(tx as MysqlClient, 'tx')
-      if (isMysqlPool(connection)) refuseOutside(tx)
-      const transaction = mysqlDatabase(connection)
-      // No limit: the row may be locked for a moment.
-      transaction.limit.ms = 0
-      // A locking read sees the newest row. Another would see the row as it was when the transaction began.
-      const [[row] = []] = await transaction.query(`${select} where id = ${textOf(id)} for update`)
-      if (!(await transaction.change('do 0')).inTransaction) refuseOutside(tx)
-      const { answer, fields } = decide(documentOf(row))
-      if (!fields) return answer
-      return write(id, fields, row, transaction, `and ${column('lockExpiresAt')} > ${MYSQL_ISO_CLOCK}`)
-    },
-    addKeptFields: () =>
-      run(undefined, async () => {
-        const missing = await missingOf(KEPT_FIELDS)
-        const added = missing.map((field) => `add column ${column(field)} ${TYPES[field]}`)
-        const alter = `alter table ${tableName} ${added.join(', ')}, add index (${column('keptUntil')})`
-        if (missing.length > 0)
-          await server.query(alter).catch(async (error) => {
-            // Another process may have added them meanwhile.
-            if ((await missingOf(KEPT_FIELDS)).length > 0) throw error
-          })
-        ;({ version, select } = readingOf(ALL_FIELDS))
-      }),
-    sweep: (limit) =>
-      run(undefined, async () => {
-        const [[row] = []] = await server.query(`select ${MYSQL_CLOCK} as now`)
-        const { now } = row ?? {}
-        const time = textOf(formatTime(Number(now) / 1000) ?? '')
-        const over = `${column('keptUntil')} <= ${time} and coalesce(${column('lockExpiresAt')} <= ${time}, true)`
-        return (await server.change(`delete from ${tableName} where ${over} limit ${limit}`)).affectedRows
-      }),
-  }
+  const documents = new MysqlDocuments(server, tableName, fieldsOf('columns', COLUMNS, columns), explain)
   return {
     ...documentJobs(documents, DOCUMENT_FIELDS, statusesOf(statuses)),
     allow: (callTimeout) => server.limit.allow(callTimeout),
   }
+}
 
-  /** The statement that reads these fields, and everything that a decision depends on, as one text. */
-  function readingOf(fields: readonly Field[]): { readonly version: string; readonly select: string } {
+class MysqlDocuments implements JobDocuments {
+  readonly kind = 'mysql'
+  readonly explain: (error: LeaseError) => LeaseError
+  readonly #server: MysqlDatabase
+  readonly #table: string
+  readonly #columns: JobFields
+  #reading: Reading
+
+  constructor(
+    server: MysqlDatabase,
+    table: string,
+    columns: JobFields,
+    explain: (error: LeaseError) => LeaseError,
+  ) {
+    this.#server = server
+    this.#table = table
+    this.#columns = columns
+    this.explain = explain
+    this.#reading = this.#readingOf(FIELDS)
+  }
+
+  async create(id: string, fields: DocumentFields): Promise<void> {
+    const columns = Object.keys(fields).map((field) => this.#column(field))
+    const literals = Object.entries(fields).map(literalOf)
+    await this.#run(id, () =>
+      this.#server.change(`insert into ${this.#table} (id, ${columns.join(', ')})
+        values (${textOf(id)}, ${literals.join(', ')}) on duplicate key update id = id`),
+    )
+  }
+
+  read(id: string): Promise<JobDocument | null> {
+    return this.#run(id, async () => documentOf(await this.#rowOf(id)))
+  }
+
+  transact<T>(id: string, decide: (document: JobDocument | null) => DocumentDecision<T>): Promise<T> {
+    const stored = {
+      read: () => this.#rowOf(id),
+      write: (fields: DocumentFields, row: MysqlRow | undefined) => this.#write(id, fields, row),
+      limit: this.#server.limit,
+    }
+    return this.#run(id, () => writeUnlessChanged(stored, (row) => decide(documentOf(row))))
+  }
+
+  async complete(
+    tx: object,
+    id: string,
+    decide: (document: JobDocument | null) => DocumentDecision<boolean>,
+  ): Promise<boolean> {
+    const connection = promisedClient(tx as MysqlClient, 'tx')
+    if (isMysqlPool(connection)) refuseOutside(tx)
+    const transaction = mysqlDatabase(connection)
+    // No limit: the row may be locked for a moment.
+    transaction.limit.ms = 0
+    // A locking read sees the newest row. Another would see the row as it was when the transaction began.
+    const { select } = this.#reading
+    const [[row] = []] = await transaction.query(`${select} where id = ${textOf(id)} for update`)
+    if (!(await transaction.change('do 0')).inTransaction) refuseOutside(tx)
+    const { answer, fields } = decide(documentOf(row))
+    if (!fields) return answer
+    const live = `and ${this.#column('lockExpiresAt')} > ${MYSQL_ISO_CLOCK}`
+    const { affectedRows } = await transaction.change(`${this.#updateOf(id, fields, row)} ${live}`)
+    return affectedRows > 0
+  }
+
+  addKeptFields(): Promise<void> {
+    return this.#run(undefined, async () => {
+      const missing = await this.#missingOf(KEPT_FIELDS)
+      const added = missing.map((field) => `add column ${this.#column(field)} ${TYPES[field]}`)
+      const index = `add index (${this.#column('keptUntil')})`
+      if (missing.length > 0)
+        await this.#server
+          .query(`alter table ${this.#table} ${added.join(', ')}, ${index}`)
+          .catch(async (error) => {
+            // Another process may have added them meanwhile.
+            if ((await this.#missingOf(KEPT_FIELDS)).length > 0) throw error
+          })
+      this.#reading = this.#readingOf(ALL_FIELDS)
+    })
+  }
+
+  sweep(limit: number): Promise<number> {
+    return this.#run(undefined, async () => {
+      const [[row] = []] = await this.#server.query(`select ${MYSQL_CLOCK} as now`)
+      const { now } = row ?? {}
+      const time = textOf(formatTime(Number(now) / 1000) ?? '')
+      const over = `${this.#column('keptUntil')} <= ${time} and coalesce(${this.#column('lockExpiresAt')} <= ${time}, true)`
+      const text = `delete from ${this.#table} where ${over} limit ${limit}`
+      return (await this.#server.change(text)).affectedRows
+    })
+  }
+
+  #column(field: string): string {
+    return mysqlName(this.#columns[field as Field])
+  }
+
+  #readingOf(fields: readonly Field[]): Reading {
     // Bytes, because collations take different texts for equal.
     const versionParts = fields
       .filter((field) => field !== 'result' && field !== 'error')
-      .map((field) => `ifnull(hex(${column(field)}), '-')`)
+      .map((field) => `ifnull(hex(${this.#column(field)}), '-')`)
     const version = `concat_ws(',', ${versionParts.join(', ')})`
     // As bytes of UTF-8, whatever the types of the columns and the options of the client.
     const values = fields.map(
-      (field) => `cast(convert(${column(field)} using utf8mb4) as binary) as ${mysqlName(field)}`,
+      (field) => `cast(convert(${this.#column(field)} using utf8mb4) as binary) as ${mysqlName(field)}`,
     )
     const select = `select ${MYSQL_CLOCK} as now, @@autocommit as autocommit, ${version} as version,
-      ${values.join(', ')} from ${tableName}`
+      ${values.join(', ')} from ${this.#table}`
     return { version, select }
   }
 
-  async function missingOf(fields: readonly Field[]): Promise<readonly Field[]> {
-    const [found = []] = await server.query(`show columns from ${tableName}`)
+  async #missingOf(fields: readonly Field[]): Promise<readonly Field[]> {
+    const [found = []] = await this.#server.query(`show columns from ${this.#table}`)
     const names = found.map(({ Field: name }) => mysqlText(name).toLowerCase())
-    return fields.filter((field) => !names.includes(fieldNames[field].toLowerCase()))
+    return fields.filter((field) => !names.includes(this.#columns[field].toLowerCase()))
   }
 
-  async function run<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
+  async #run<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work().catch(async (error) => {
         if (!isMissing(error)) throw error
-        await createTable()
+        await this.#createTable()
         return work()
       })
     } catch (error) {
-      throw explain(mysqlError(error, id))
+      throw this.explain(mysqlError(error, id))
     }
   }
 
-  async function createTable(): Promise<void> {
-    const definitions = ALL_FIELDS.map((field) => `${column(field)} ${TYPES[field]}`)
-    await server.query(`create table if not exists ${tableName} (id ${ID_TYPE} primary key,
-      ${definitions.join(', ')}, index (${column('keptUntil')})) engine = InnoDB`)
+  async #createTable(): Promise<void> {
+    const definitions = ALL_FIELDS.map((field) => `${this.#column(field)} ${TYPES[field]}`)
+    await this.#server.query(`create table if not exists ${this.#table} (id ${ID_TYPE} primary key,
+      ${definitions.join(', ')}, index (${this.#column('keptUntil')})) engine = InnoDB`)
   }
 
-  async function rowOf(id: string): Promise<MysqlRow | undefined> {
-    const [[row] = []] = await server.query(`${select} where id = ${textOf(id)}`)
+  async #rowOf(id: string): Promise<MysqlRow | undefined> {
+    const [[row] = []] = await this.#server.query(`${this.#reading.select} where id = ${textOf(id)}`)
     const { autocommit = 1 } = row ?? {}
     if (Number(autocommit) !== 1)
       throw new LeaseError(
@@ -194,24 +239,22 @@ export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): 
     return row
   }
 
-  async function write(
-    id: string,
-    fields: DocumentFields,
-    row: MysqlRow | undefined,
-    connection = server,
-    condition = '',
-  ): Promise<boolean> {
-    const changes = Object.entries(fields).map((entry) => `${column(entry[0])} = ${literalOf(entry)}`)
-    const { version: seen } = row ?? {}
-    const unchanged = `id = ${textOf(id)} and ${version} = ${bytes(mysqlText(seen))} ${condition}`
+  /** Resolves with whether the row was as it was read, and so is written. */
+  async #write(id: string, fields: DocumentFields, row: MysqlRow | undefined): Promise<boolean> {
     try {
-      const text = `update ${tableName} set ${changes.join(', ')} where ${unchanged}`
-      return (await connection.change(text)).affectedRows > 0
+      return (await this.#server.change(this.#updateOf(id, fields, row))).affectedRows > 0
     } catch (error) {
       // The server has undone it in favour of another transaction.
-      if (connection !== server || !isDeadlock(error)) throw error
+      if (!isDeadlock(error)) throw error
       return false
     }
+  }
+
+  #updateOf(id: string, fields: DocumentFields, row: MysqlRow | undefined): string {
+    const changes = Object.entries(fields).map((entry) => `${this.#column(entry[0])} = ${literalOf(entry)}`)
+    const { version: seen } = row ?? {}
+    const unchanged = `id = ${textOf(id)} and ${this.#reading.version} = ${bytes(mysqlText(seen))}`
+    return `update ${this.#table} set ${changes.join(', ')} where ${unchanged}`
   }
 }
 

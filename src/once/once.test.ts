@@ -6,10 +6,10 @@ import { LeaseError } from '../base/errors.ts'
 import type { LeaseEvent } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
-import type { OnWarning } from './job-lock.ts'
 import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
 import { createOnce, type Once } from './once.ts'
+import type { OnWarning } from './options.ts'
 import type { RunningJob } from './run.ts'
 
 let clock: FakeClock

@@ -1,44 +1,25 @@
 import { answerWithin } from '../base/answer-within.ts'
-import { expectFunction, expectOptions, expectText, hasMethods, refuseClient } from '../base/arguments.ts'
+import { expectFunction, hasMethods, refuseClient } from '../base/arguments.ts'
 import { backendOf } from '../base/backend-of.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
-import { CALL_TIMEOUT_MS } from '../base/options.ts'
-import type { LeaseListener } from '../core/index.ts'
 import { expectId } from './job-arguments.ts'
-import type { OnWarning } from './job-lock.ts'
 import { JOB_STORE_METHODS, type Job, type JobStore, type SkipReason } from './job-store.ts'
-import { type ResultOptions, resultOf, type StoredResult } from './result.ts'
 import {
-  answerOfJobs,
+  type CheckedOnceOptions,
+  CLOSE_LIMIT_MS,
+  checkOnceOptions,
   checkRunOptions,
-  type JobWork,
-  type RunContext,
+  type OnceOptions,
+  type ResultOptions,
   type RunOptions,
-  type RunResult,
-  runJob,
-} from './run.ts'
-import { type WaitOptions, waitForJob } from './wait.ts'
-
-/** How long `close` waits at least for requests of which nobody waits for the answer any more. */
-const CLOSE_LIMIT_MS = 10_000
-/** How often a process that keeps results deletes old ones, and how many with one request. */
-const SWEEP_EVERY_MS = 600_000
-const SWEEP_AT_ONCE = 1000
-
-export interface OnceOptions {
-  /** Written before the id of the run in a job's record, such as a host or a process. */
-  readonly worker?: string | undefined
-  /** Listens to the events of the locks. */
-  readonly onEvent?: LeaseListener | undefined
-  /** How long one call to the job store may take. A short TTL does not shorten it. Default 5 s. */
-  readonly callTimeout?: Duration | undefined
-  /** Called if a lock could not be released. Default: `console.warn`. */
-  readonly onWarning?: OnWarning | undefined
-  readonly clock?: Clock | undefined
-}
+  SWEEP_AT_ONCE,
+  SWEEP_EVERY_MS,
+  type WaitOptions,
+} from './options.ts'
+import { resultOf, type StoredResult } from './result.ts'
+import { answerOfJobs, type JobWork, type RunContext, type RunResult, runJob } from './run.ts'
+import { waitForJob } from './wait.ts'
 
 export interface Once extends AsyncDisposable {
   /** Adds a job that is to be run. An existing job stays as it is. */
@@ -101,91 +82,113 @@ export function createOnce(jobs: JobStore, options: OnceOptions = {}): Once {
       `a JobStore such as ${factoryFor(jobs)} (with ${JOB_STORE_METHODS.join(', ')})`,
       jobs,
     )
-  expectOptions(options, { worker: 1, callTimeout: 1, onEvent: 1, onWarning: 1, clock: 1 })
-  const { worker, onEvent, onWarning, clock = systemClock } = options
-  if (worker !== undefined) expectText('worker', worker)
-  if (onEvent !== undefined) expectFunction('onEvent', onEvent)
-  if (onWarning !== undefined) expectFunction('onWarning', onWarning)
-  const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
-  jobs.allow?.(callTimeout)
-  const closing = new AbortController()
-  const underWay = new Set<Promise<unknown>>()
-  const requests = new Set<Promise<unknown>>()
-  const context: RunContext = {
-    jobs: following(jobs, (request) => addTo(requests, request)),
-    clock,
-    worker,
-    callTimeout,
-    onEvent,
-    onWarning,
-    closing: closing.signal,
-    track: (work) => addTo(underWay, work),
-  }
-
-  async function sweep(): Promise<number> {
-    const { jobs } = context
-    if (!jobs.sweep) return 0
-    let total = 0
-    for (let swept = SWEEP_AT_ONCE; swept === SWEEP_AT_ONCE; total += swept)
-      swept = await answerOfJobs(context, jobs.sweep(SWEEP_AT_ONCE), closing.signal, '')
-    return total
-  }
-
-  let nextSweep = clock.monotonic() + SWEEP_EVERY_MS
-  function sweepSometimes(): void {
-    if (clock.monotonic() < nextSweep || closing.signal.aborted) return
-    nextSweep = clock.monotonic() + SWEEP_EVERY_MS
-    const warn = (error: unknown) => notify(onWarning ?? console.warn, 'old jobs could not be deleted', error)
-    addTo(underWay, sweep().catch(warn))
-  }
-
+  const checked = checkOnceOptions(options)
+  jobs.allow?.(checked.callTimeout)
+  const runner = new Runner(jobs, checked)
   const once: Once = {
-    async add(id) {
-      closing.signal.throwIfAborted()
-      expectId(id)
-      return answerOfJobs(context, context.jobs.add(id), closing.signal, id)
-    },
-    async run(id, work, runOptions = {}) {
-      closing.signal.throwIfAborted()
-      expectId(id)
-      expectFunction('work', work)
-      const ended = await addTo(underWay, runJob(context, id, work, checkRunOptions(runOptions)))
-      if (ended.ran) return { ran: true, result: ended.result }
-      const { reason, job } = ended.refusal
-      // A skip is not an error, also if the job cannot be read after it.
-      return { ran: false, reason: reason as SkipReason, job: job ?? (await once.read(id).catch(() => null)) }
-    },
-    async result(id, work, resultOptions = {}) {
-      closing.signal.throwIfAborted()
-      try {
-        return await addTo(underWay, resultOf(context, id, work, resultOptions))
-      } finally {
-        sweepSometimes()
-      }
-    },
-    async sweep() {
-      closing.signal.throwIfAborted()
-      return sweep()
-    },
-    async wait(id, waitOptions = {}) {
-      closing.signal.throwIfAborted()
-      return waitForJob(context, id, waitOptions)
-    },
-    async read(id) {
-      closing.signal.throwIfAborted()
-      expectId(id)
-      return answerOfJobs(context, context.jobs.read(id), closing.signal, id)
-    },
-    async close() {
-      closing.abort(new LeaseError('closed', 'this once was closed'))
-      // A run that ends may start a release.
-      await settled(underWay)
-      // A client such as Firestore's must not be closed before it has answered.
-      await answerWithin(settled(requests), Math.max(CLOSE_LIMIT_MS, callTimeout), { clock }).catch(() => {})
-    },
+    add: (id) => runner.add(id),
+    run: (id, work, runOptions) => runner.run(id, work, runOptions),
+    result: (id, work, resultOptions) => runner.result(id, work, resultOptions),
+    sweep: () => runner.sweep(),
+    wait: (id, waitOptions) => runner.wait(id, waitOptions),
+    read: (id) => runner.read(id),
+    close: () => runner.close(),
     [Symbol.asyncDispose]: () => once.close(),
   }
   return once
+}
+
+/** Behind an object of functions, which may be called without it: `const { run } = createOnce(jobs)`. */
+class Runner {
+  readonly #context: RunContext
+  readonly #closing = new AbortController()
+  readonly #underWay = new Set<Promise<unknown>>()
+  readonly #requests = new Set<Promise<unknown>>()
+  #nextSweep: number
+
+  constructor(jobs: JobStore, options: CheckedOnceOptions) {
+    this.#context = {
+      ...options,
+      jobs: following(jobs, (request) => addTo(this.#requests, request)),
+      closing: this.#closing.signal,
+      track: (work) => addTo(this.#underWay, work),
+    }
+    this.#nextSweep = options.clock.monotonic() + SWEEP_EVERY_MS
+  }
+
+  async add(id: string): Promise<void> {
+    this.#expectOpen()
+    expectId(id)
+    return this.#answerOf(this.#context.jobs.add(id), id)
+  }
+
+  async run<T>(id: string, work: JobWork<T>, runOptions: RunOptions = {}): Promise<RunResult<T>> {
+    this.#expectOpen()
+    expectId(id)
+    expectFunction('work', work)
+    const options = checkRunOptions(runOptions)
+    const ended = await addTo(this.#underWay, runJob(this.#context, { id, work, options }))
+    if (ended.ran) return { ran: true, result: ended.result }
+    const { reason, job } = ended.refusal
+    // A skip is not an error, also if the job cannot be read after it.
+    return { ran: false, reason: reason as SkipReason, job: job ?? (await this.read(id).catch(() => null)) }
+  }
+
+  async result<T>(id: string, work: JobWork<T>, options: ResultOptions = {}): Promise<StoredResult<T>> {
+    this.#expectOpen()
+    try {
+      return await addTo(this.#underWay, resultOf(this.#context, id, work, options))
+    } finally {
+      this.#sweepSometimes()
+    }
+  }
+
+  async sweep(): Promise<number> {
+    this.#expectOpen()
+    const { jobs } = this.#context
+    if (!jobs.sweep) return 0
+    let total = 0
+    for (let swept = SWEEP_AT_ONCE; swept === SWEEP_AT_ONCE; total += swept)
+      swept = await this.#answerOf(jobs.sweep(SWEEP_AT_ONCE), '')
+    return total
+  }
+
+  async wait(id: string, options: WaitOptions = {}): Promise<Job> {
+    this.#expectOpen()
+    return waitForJob(this.#context, id, options)
+  }
+
+  async read(id: string): Promise<Job | null> {
+    this.#expectOpen()
+    expectId(id)
+    return this.#answerOf(this.#context.jobs.read(id), id)
+  }
+
+  async close(): Promise<void> {
+    const { clock, callTimeout } = this.#context
+    this.#closing.abort(new LeaseError('closed', 'this once was closed'))
+    // A run that ends may start a release.
+    await allEnded(this.#underWay)
+    // A client such as Firestore's must not be closed before it has answered.
+    const limitMs = Math.max(CLOSE_LIMIT_MS, callTimeout)
+    await answerWithin(allEnded(this.#requests), limitMs, { clock }).catch(() => {})
+  }
+
+  #expectOpen(): void {
+    this.#closing.signal.throwIfAborted()
+  }
+
+  #answerOf<T>(answer: Promise<T>, id: string): Promise<T> {
+    return answerOfJobs(this.#context, answer, this.#closing.signal, id)
+  }
+
+  #sweepSometimes(): void {
+    const { clock, onWarning } = this.#context
+    if (clock.monotonic() < this.#nextSweep || this.#closing.signal.aborted) return
+    this.#nextSweep = clock.monotonic() + SWEEP_EVERY_MS
+    const warn = (error: unknown) => notify(onWarning ?? console.warn, 'old jobs could not be deleted', error)
+    addTo(this.#underWay, this.sweep().catch(warn))
+  }
 }
 
 /** The same jobs. Each request is passed to `follow`. */
@@ -210,7 +213,7 @@ function following(jobs: JobStore, follow: <T>(request: Promise<T>) => Promise<T
 }
 
 /** Also what begins meanwhile: a late answer may be followed by a release. */
-async function settled(works: Set<Promise<unknown>>): Promise<void> {
+async function allEnded(works: Set<Promise<unknown>>): Promise<void> {
   while (works.size > 0) await Promise.allSettled(works)
 }
 

@@ -10,7 +10,7 @@ describe('a write that requires an unchanged record', () => {
     const clock = new FakeClock()
     const read = vi.fn(async () => 'record')
     const write = vi.fn(async () => write.mock.calls.length === 3)
-    const answer = writeUnlessChanged(read, decide, write, new AnswerLimit(), clock)
+    const answer = writeUnlessChanged({ read, write, limit: new AnswerLimit() }, decide, clock)
     await clock.advance(1000)
     expect(await answer).toBe('granted')
     expect([read.mock.calls.length, write.mock.calls.length]).toEqual([3, 3])
@@ -23,7 +23,7 @@ describe('a write that requires an unchanged record', () => {
     limit.allow(6000)
     const { promise, resolve } = Promise.withResolvers<string>()
     const write = vi.fn(async () => true)
-    const answer = writeUnlessChanged(() => promise, decide, write, limit, clock)
+    const answer = writeUnlessChanged({ read: () => promise, write, limit }, decide, clock)
     const refused = expect(answer).rejects.toMatchObject({ code: 'store-unavailable' })
     await clock.advance(6001)
     resolve('record')
@@ -35,10 +35,8 @@ describe('a write that requires an unchanged record', () => {
     const clock = new FakeClock()
     const { promise, resolve } = Promise.withResolvers<string>()
     const answer = writeUnlessChanged(
-      () => promise,
+      { read: () => promise, write: async () => true, limit: undefined },
       decide,
-      async () => true,
-      undefined,
       clock,
     )
     await clock.advance(60_000)
@@ -50,7 +48,7 @@ describe('a write that requires an unchanged record', () => {
     const clock = new FakeClock()
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const read = vi.fn(async () => 'record')
-    const answer = writeUnlessChanged(read, decide, () => promise, new AnswerLimit(), clock)
+    const answer = writeUnlessChanged({ read, write: () => promise, limit: new AnswerLimit() }, decide, clock)
     const refused = expect(answer).rejects.toMatchObject({ code: 'store-unavailable' })
     await clock.advance(5001)
     resolve(false)

@@ -1,14 +1,27 @@
 import { expectBoolean, expectOptions, expectText } from '../base/arguments.ts'
 import { messageOf } from '../base/errors.ts'
 import { followConnection } from '../clients/connection.ts'
-import { type PostgresClient, postgresDatabase, postgresStatements } from '../clients/postgres.ts'
+import {
+  type PostgresClient,
+  type PostgresDatabase,
+  postgresDatabase,
+  postgresStatements,
+} from '../clients/postgres.ts'
 import { isCreatedByAnother, postgresError } from '../clients/postgres-errors.ts'
 import { isOutsideTransaction, isPostgresPool, knowsTransaction } from '../clients/postgres-transaction.ts'
 import { identifier } from '../clients/sql-text.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
-import { COLUMNS, fieldsOf, type JobFieldNames, type JobStatuses, KEPT_FIELDS, statusesOf } from './naming.ts'
-import { jobQueries, LOCK_LOST } from './postgres-queries.ts'
+import {
+  COLUMNS,
+  fieldsOf,
+  type JobFieldNames,
+  type JobFields,
+  type JobStatuses,
+  KEPT_FIELDS,
+  statusesOf,
+} from './naming.ts'
+import { type JobQueries, jobQueries, LOCK_LOST } from './postgres-queries.ts'
 import { type Operation, requestJobs } from './request-jobs.ts'
 
 export interface PostgresJobsOptions {
@@ -45,9 +58,8 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
   const tableName = (schema === undefined ? '' : `${identifier(schema)}.`) + identifier(table)
   const names = fieldsOf('columns', COLUMNS, columns)
   const queries = jobQueries(tableName, names, statusesOf(statuses))
-  let tableReady: Promise<void> | undefined
-  let columnsReady: Promise<void> | undefined
   const { explain } = followConnection(client)
+  const jobTable = new JobTable(database, tableName, names, queries)
 
   return requestJobs({
     kind: 'postgres',
@@ -55,18 +67,7 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
     allow: (callTimeout) => database.limit.allow(callTimeout),
     async ask(operation, id, values) {
       try {
-        tableReady ??= createTable().catch((error) => {
-          tableReady = undefined
-          throw error
-        })
-        await tableReady
-        if (NEEDS_COLUMNS.includes(operation)) {
-          columnsReady ??= addColumns().catch((error) => {
-            columnsReady = undefined
-            throw error
-          })
-          await columnsReady
-        }
+        await jobTable.prepare(operation)
         const text = queries[operation]
         const [row] = await database.query(text, [id, ...values], prepare ? statementNameOf(text) : undefined)
         return row ?? null
@@ -75,7 +76,7 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
       }
     },
     async askIn(tx, operation, id, values) {
-      await expectTransaction(tx)
+      await expectTransaction(tx, tableName)
       try {
         const [row] = await postgresStatements(tx, 'tx')(queries[operation], [id, ...values])
         return Object(row)
@@ -85,37 +86,68 @@ export function postgresJobs(client: PostgresClient, options: PostgresJobsOption
       }
     },
   })
+}
 
-  /** Only a statement such as LOCK TABLE tells whether the server has an open transaction. */
-  async function expectTransaction(tx: object): Promise<void> {
-    if (isPostgresPool(tx)) refuseOutside(tx)
-    if (knowsTransaction(tx)) return
-    await postgresStatements(tx, 'tx')(`lock table ${tableName} in row exclusive mode`, []).catch((error) => {
-      throw isOutsideTransaction(error) ? refuseOutside(tx) : error
+/** Only a statement such as LOCK TABLE tells whether the server has an open transaction. */
+async function expectTransaction(tx: object, tableName: string): Promise<void> {
+  if (isPostgresPool(tx)) refuseOutside(tx)
+  if (knowsTransaction(tx)) return
+  await postgresStatements(tx, 'tx')(`lock table ${tableName} in row exclusive mode`, []).catch((error) => {
+    throw isOutsideTransaction(error) ? refuseOutside(tx) : error
+  })
+}
+
+/** Creates the table and its later columns before the first operation that needs them. */
+class JobTable {
+  readonly #database: PostgresDatabase
+  readonly #name: string
+  readonly #columns: JobFields
+  readonly #queries: JobQueries
+  #created: Promise<void> | undefined
+  #columnsAdded: Promise<void> | undefined
+
+  constructor(database: PostgresDatabase, name: string, columns: JobFields, queries: JobQueries) {
+    this.#database = database
+    this.#name = name
+    this.#columns = columns
+    this.#queries = queries
+  }
+
+  async prepare(operation: Operation): Promise<void> {
+    this.#created ??= this.#create().catch((error) => {
+      this.#created = undefined
+      throw error
     })
+    await this.#created
+    if (!NEEDS_COLUMNS.includes(operation)) return
+    this.#columnsAdded ??= this.#addColumns().catch((error) => {
+      this.#columnsAdded = undefined
+      throw error
+    })
+    await this.#columnsAdded
   }
 
   /** Looks first, because a role that may use the table need not have the right to create one. */
-  async function createTable(): Promise<void> {
-    const [row] = await database.query('select to_regclass($1) is not null as exists', [tableName])
+  async #create(): Promise<void> {
+    const [row] = await this.#database.query('select to_regclass($1) is not null as exists', [this.#name])
     const { exists } = Object(row) as { readonly exists?: unknown }
     if (exists === true) return
-    await database.query(queries.create, []).catch(unlessCreatedByAnother)
-    await database.query(queries['add index'], []).catch(unlessCreatedByAnother)
+    await this.#database.query(this.#queries.create, []).catch(unlessCreatedByAnother)
+    await this.#database.query(this.#queries['add index'], []).catch(unlessCreatedByAnother)
   }
 
   /** Looks first, because only the owner of a table may add columns. */
-  async function addColumns(): Promise<void> {
-    const wanted = KEPT_FIELDS.map((field) => names[field])
-    const [row] = await database.query(
+  async #addColumns(): Promise<void> {
+    const wanted = KEPT_FIELDS.map((field) => this.#columns[field])
+    const [row] = await this.#database.query(
       `select count(*)::integer as found from pg_attribute
         where attrelid = to_regclass($1) and not attisdropped and attname in ($2, $3)`,
-      [tableName, ...wanted],
+      [this.#name, ...wanted],
     )
     const { found } = Object(row) as { readonly found?: unknown }
     if (Number(found) < wanted.length) {
-      await database.query(queries['add columns'], []).catch(unlessCreatedByAnother)
-      await database.query(queries['add index'], []).catch(unlessCreatedByAnother)
+      await this.#database.query(this.#queries['add columns'], []).catch(unlessCreatedByAnother)
+      await this.#database.query(this.#queries['add index'], []).catch(unlessCreatedByAnother)
     }
   }
 }

@@ -14,6 +14,12 @@ export type JobQueries = Readonly<Record<'create' | 'add columns' | 'add index' 
 
 /** Only those with `-kept`, and `sweep`, need the columns of results that are kept. */
 export function jobQueries(table: string, columns: JobFields, statuses: Statuses): JobQueries {
+  const sql = jobSql(table, columns, statuses)
+  return { ...schemaQueries(sql), ...acquireQueries(sql), ...lockQueries(sql), ...outcomeQueries(sql) }
+}
+
+/** The names and the parts that several queries share. */
+function jobSql(table: string, columns: JobFields, statuses: Statuses) {
   const names = quoted(columns)
   const { status, result, error, attempts, fingerprint, keptUntil } = names
   const { lockOwner: owner, lockExpiresAt: expiresAt, lockHeartbeatAt: heartbeatAt, lockToken: token } = names
@@ -28,11 +34,73 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
       from ${table} where id = $1 for update
     ), timed as materialized (select *, clock_timestamp() as now from locked)`
   const withFinished = `select *, coalesce(status in ${final}, false) as finished`
-  /** The same as `job`. Its columns are always qualified, because the table may have any names. */
-  const seen = (more = '') => `${timed(more)}, job as materialized (${withFinished} from timed)`
-  const outcome = `, ${result}::text as result, ${error} as error`
+  return {
+    table,
+    status,
+    result,
+    error,
+    attempts,
+    fingerprint,
+    keptUntil,
+    owner,
+    expiresAt,
+    heartbeatAt,
+    token,
+    pending,
+    ready,
+    failed,
+    final,
+    timed,
+    withFinished,
+    /** The same as `job`. Its columns are always qualified, because the table may have any names. */
+    seen: (more = '') => `${timed(more)}, job as materialized (${withFinished} from timed)`,
+    outcome: `, ${result}::text as result, ${error} as error`,
+    unlocked: `${owner} = null, ${expiresAt} = null, ${heartbeatAt} = null`,
+    millis: (time: string) => `(extract(epoch from ${time}) * 1000)::float8`,
+    untilTtl: `job.now + $3::float8 * interval '1 millisecond'`,
+  }
+}
+
+type JobSql = ReturnType<typeof jobSql>
+
+function schemaQueries({ table, status, result, error, attempts, ...names }: JobSql) {
+  const { owner, expiresAt, heartbeatAt, token, fingerprint, keptUntil, pending, final } = names
+  return {
+    create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
+      ${error} text, ${attempts} integer not null default 0, ${owner} text, ${expiresAt} timestamptz,
+      ${heartbeatAt} timestamptz, ${token} bigint, ${fingerprint} text, ${keptUntil} timestamptz)`,
+
+    'add columns': `alter table ${table} add column if not exists ${fingerprint} text,
+      add column if not exists ${keptUntil} timestamptz`,
+
+    'add index': `create index if not exists ${identifier(`${table.replaceAll('"', '')}_kept_until`)}
+      on ${table} (${keptUntil}) where ${keptUntil} is not null`,
+
+    add: `insert into ${table} (id, ${status}, ${attempts}) values ($1, ${pending}, 0) on conflict do nothing`,
+
+    'add-kept': `insert into ${table} (id, ${status}, ${attempts}, ${fingerprint})
+      values ($1, ${pending}, 0, $2::text) on conflict do nothing`,
+
+    read: `select ${status} as status, case when ${status} in ${final} then 'finished' end as answer,
+        ${result}::text as result, ${error} as error, coalesce(${attempts}, 0) as attempts
+      from ${table} where id = $1`,
+
+    // `$1` is not used. It needs a type all the same.
+    sweep: `with over as materialized (
+        select id from ${table} where ${keptUntil} <= clock_timestamp()
+          and coalesce(${expiresAt} <= clock_timestamp(), true) limit $2::integer for update skip locked
+      ), deleted as (
+        delete from ${table} as target using over where target.id = over.id returning true
+      )
+      select count(*)::integer as swept from deleted where $1::text is not null`,
+  }
+}
+
+function acquireQueries(sql: JobSql) {
+  const { table, status, result, error, attempts, fingerprint, keptUntil } = sql
+  const { owner, expiresAt, heartbeatAt, token, pending, failed, outcome, untilTtl, millis } = sql
   /** A job whose result is no longer kept is seen as one that begins anew. */
-  const seenKept = `${timed(`${outcome}, ${fingerprint} as fingerprint, ${keptUntil} as kept_until`)},
+  const seenKept = `${sql.timed(`${outcome}, ${fingerprint} as fingerprint, ${keptUntil} as kept_until`)},
     begun as materialized (
       select id, token, now, is_over, case when not is_over then result end as result,
         case when not is_over then error end as error,
@@ -44,10 +112,7 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
       from timed, lateral (
         select coalesce(kept_until <= now, false) and not coalesce(expires_at > now, false) as is_over
       ) as verdict
-    ), job as materialized (${withFinished} from begun)`
-  const unlocked = `${owner} = null, ${expiresAt} = null, ${heartbeatAt} = null`
-  const millis = (time: string) => `(extract(epoch from ${time}) * 1000)::float8`
-  const untilTtl = `job.now + $3::float8 * interval '1 millisecond'`
+    ), job as materialized (${sql.withFinished} from begun)`
   const nextToken = 'greatest(job.token + 1, floor(extract(epoch from job.now) * 1000000)::bigint)'
   const acquire = (
     job: string,
@@ -87,6 +152,44 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
         job.status, job.result, job.error
       from verdict as job left join written on true`
 
+  return {
+    acquire: acquire(sql.seen(outcome), '', ''),
+
+    // A job that begins anew has no outcome. `$6`: for how many milliseconds the result is kept; null: for ever.
+    'acquire-kept': acquire(
+      seenKept,
+      "when fingerprint <> $5::text then 'payload_mismatch'",
+      `, ${result} = case when job.is_over then null else target.${result} end,
+        ${fingerprint} = case when job.answer = 'too_many_attempts' then target.${fingerprint} else $5::text end,
+        ${keptUntil} = case when job.answer = 'too_many_attempts' then target.${keptUntil}
+          else greatest(job.expires_at, ${untilTtl}) + $6::float8 * interval '1 millisecond' end`,
+    ),
+  }
+}
+
+function lockQueries({ table, expiresAt, heartbeatAt, seen, unlocked, untilTtl, millis }: JobSql) {
+  return {
+    refresh: `with ${seen()}, extended as (
+        update ${table} as target set ${expiresAt} = greatest(job.expires_at, ${untilTtl}),
+          ${heartbeatAt} = job.now
+        from job
+        where target.id = job.id and job.owner = $2::text and job.expires_at > job.now and not job.finished
+        returning target.${expiresAt} as expires_at
+      )
+      select ${millis('extended.expires_at')} as expires,
+        ${millis('extended.expires_at - job.now')} as remaining
+      from job left join extended on true`,
+
+    release: `with ${seen()}, released as (
+        update ${table} as target set ${unlocked} from job where target.id = job.id and job.owner = $2::text
+        returning true
+      )
+      select case when exists (select from released) then 'done' end as answer from job`,
+  }
+}
+
+function outcomeQueries(sql: JobSql) {
+  const { table, status, result, error, keptUntil, owner, token, ready, failed, final, seen, unlocked } = sql
   const keptFromNow = `, ${keptUntil} = job.now + $7::float8 * interval '1 millisecond'`
   /** Writes the outcome of the live holder. */
   const written = (assignment: string) => `${seen()}, written as (
@@ -110,44 +213,6 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
       from (select) as always left join job on true`
 
   return {
-    create: `create table if not exists ${table} (id text primary key, ${status} text, ${result} json,
-      ${error} text, ${attempts} integer not null default 0, ${owner} text, ${expiresAt} timestamptz,
-      ${heartbeatAt} timestamptz, ${token} bigint, ${fingerprint} text, ${keptUntil} timestamptz)`,
-
-    'add columns': `alter table ${table} add column if not exists ${fingerprint} text,
-      add column if not exists ${keptUntil} timestamptz`,
-
-    'add index': `create index if not exists ${identifier(`${table.replaceAll('"', '')}_kept_until`)}
-      on ${table} (${keptUntil}) where ${keptUntil} is not null`,
-
-    add: `insert into ${table} (id, ${status}, ${attempts}) values ($1, ${pending}, 0) on conflict do nothing`,
-
-    'add-kept': `insert into ${table} (id, ${status}, ${attempts}, ${fingerprint})
-      values ($1, ${pending}, 0, $2::text) on conflict do nothing`,
-
-    acquire: acquire(seen(outcome), '', ''),
-
-    // A job that begins anew has no outcome. `$6`: for how many milliseconds the result is kept; null: for ever.
-    'acquire-kept': acquire(
-      seenKept,
-      "when fingerprint <> $5::text then 'payload_mismatch'",
-      `, ${result} = case when job.is_over then null else target.${result} end,
-        ${fingerprint} = case when job.answer = 'too_many_attempts' then target.${fingerprint} else $5::text end,
-        ${keptUntil} = case when job.answer = 'too_many_attempts' then target.${keptUntil}
-          else greatest(job.expires_at, ${untilTtl}) + $6::float8 * interval '1 millisecond' end`,
-    ),
-
-    refresh: `with ${seen()}, extended as (
-        update ${table} as target set ${expiresAt} = greatest(job.expires_at, ${untilTtl}),
-          ${heartbeatAt} = job.now
-        from job
-        where target.id = job.id and job.owner = $2::text and job.expires_at > job.now and not job.finished
-        returning target.${expiresAt} as expires_at
-      )
-      select ${millis('extended.expires_at')} as expires,
-        ${millis('extended.expires_at - job.now')} as remaining
-      from job left join extended on true`,
-
     finish: finish(''),
 
     'finish-kept': finish(keptFromNow),
@@ -158,24 +223,5 @@ export function jobQueries(table: string, columns: JobFields, statuses: Statuses
 
     completed: `select case when ${status} in ${final} and ${token} = $2::bigint and nullif(${owner}, '') is null
         then 'done' end as answer from ${table} where id = $1`,
-
-    release: `with ${seen()}, released as (
-        update ${table} as target set ${unlocked} from job where target.id = job.id and job.owner = $2::text
-        returning true
-      )
-      select case when exists (select from released) then 'done' end as answer from job`,
-
-    read: `select ${status} as status, case when ${status} in ${final} then 'finished' end as answer,
-        ${result}::text as result, ${error} as error, coalesce(${attempts}, 0) as attempts
-      from ${table} where id = $1`,
-
-    // `$1` is not used. It needs a type all the same.
-    sweep: `with over as materialized (
-        select id from ${table} where ${keptUntil} <= clock_timestamp()
-          and coalesce(${expiresAt} <= clock_timestamp(), true) limit $2::integer for update skip locked
-      ), deleted as (
-        delete from ${table} as target using over where target.id = over.id returning true
-      )
-      select count(*)::integer as swept from deleted where $1::text is not null`,
   }
 }

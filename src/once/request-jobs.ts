@@ -9,6 +9,7 @@ import {
   notFound,
 } from './job-arguments.ts'
 import type {
+  FinishArguments,
   JOB_STORE_METHODS,
   Job,
   JobAnswer,
@@ -66,6 +67,7 @@ export interface JobRequests extends Pick<JobStore, 'kind' | 'explain' | 'allow'
 export type RequestValue = string | number | null
 
 export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: JobRequests): JobStore {
+  const answers = new Answers(backend.kind)
   return {
     ...backend,
     async add(id) {
@@ -74,18 +76,18 @@ export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: Jo
     },
     async acquire(id, owner, ttlMs, options) {
       const { maxAttempts = null, create } = expectRequest(id, owner, ttlMs, options)
-      if (!create) return answerOf(id, await existing('acquire', id, [owner, ttlMs, maxAttempts]))
+      if (!create) return answers.answerOf(id, await existing('acquire', id, [owner, ttlMs, maxAttempts]))
       const { fingerprint, keepMs } = create
       const values = [owner, ttlMs, maxAttempts, fingerprint, keepMs === Infinity ? null : keepMs]
       const row = await ask('acquire-kept', id, values)
-      if (row) return answerOf(id, row)
+      if (row) return answers.answerOf(id, row)
       await ask('add-kept', id, [fingerprint])
-      return answerOf(id, await existing('acquire-kept', id, values))
+      return answers.answerOf(id, await existing('acquire-kept', id, values))
     },
     async refresh(id, owner, ttlMs) {
       expectRefresh(id, owner, ttlMs)
       const row = await existing('refresh', id, [owner, ttlMs])
-      return row.expires == null ? null : timeOf(row)
+      return row.expires == null ? null : answers.timeOf(row)
     },
     async finish(id, holder, outcome, keepMs) {
       expectFinish(id, holder, outcome, keepMs)
@@ -94,7 +96,7 @@ export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: Jo
       return row.answer === 'done'
     },
     ...(askIn && {
-      async complete(tx: object, id: string, holder: JobHolder, outcome: Outcome, keepMs?: number) {
+      async complete(tx: object, ...[id, holder, outcome, keepMs]: FinishArguments) {
         expectFinish(id, holder, outcome, keepMs)
         const values = outcomeValues(holder, outcome, keepMs)
         const row = await askIn(tx, keepMs === undefined ? 'complete' : 'complete-kept', id, values)
@@ -113,26 +115,14 @@ export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: Jo
     async read(id) {
       expectId(id)
       const row = await ask('read', id, [])
-      return row && jobOf(id, row, row.answer === 'finished')
+      return row && answers.jobOf(id, row, row.answer === 'finished')
     },
     ...(!sweepsItself && {
       async sweep(limit: number) {
         expectWhole('limit', limit, 1)
-        return numberIn((await ask('sweep', '', [limit])) ?? {}, 'swept')
+        return answers.numberIn((await ask('sweep', '', [limit])) ?? {}, 'swept')
       },
     }),
-  }
-
-  function jobOf(id: string, row: AnswerRow, finished: boolean): Job {
-    const { status, result, error } = row
-    return {
-      id,
-      status: typeof status === 'string' ? status : null,
-      finished,
-      result: parseJson(result),
-      error: typeof error === 'string' ? error : null,
-      attempts: numberIn(row, 'attempts'),
-    }
   }
 
   async function existing(
@@ -144,37 +134,58 @@ export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: Jo
     if (!row) throw notFound(id)
     return row
   }
+}
 
-  function answerOf(id: string, row: AnswerRow): JobAnswer {
+/** Turns the answers of one backend into values. */
+class Answers {
+  readonly #kind: string
+
+  constructor(kind: string) {
+    this.#kind = kind
+  }
+
+  jobOf(id: string, row: AnswerRow, finished: boolean): Job {
+    const { status, result, error } = row
+    return {
+      id,
+      status: typeof status === 'string' ? status : null,
+      finished,
+      result: parseJson(result),
+      error: typeof error === 'string' ? error : null,
+      attempts: this.numberIn(row, 'attempts'),
+    }
+  }
+
+  answerOf(id: string, row: AnswerRow): JobAnswer {
     const { answer } = row
     switch (answer) {
       case 'already_finished':
-        return { granted: false, reason: answer, job: jobOf(id, row, true) }
+        return { granted: false, reason: answer, job: this.jobOf(id, row, true) }
       case 'too_many_attempts':
       case 'payload_mismatch':
         return { granted: false, reason: answer }
       case 'locked':
-        return { granted: false, reason: answer, remaining: numberIn(row, 'remaining') }
+        return { granted: false, reason: answer, remaining: this.numberIn(row, 'remaining') }
       case 'granted':
       case 'again':
         return {
           granted: true,
-          token: numberIn(row, 'token'),
-          attempt: numberIn(row, 'attempts'),
-          ...timeOf(row),
+          token: this.numberIn(row, 'token'),
+          attempt: this.numberIn(row, 'attempts'),
+          ...this.timeOf(row),
         }
       default:
-        throw unexpectedAnswer(backend.kind, row)
+        throw unexpectedAnswer(this.#kind, row)
     }
   }
 
-  function timeOf(row: AnswerRow): LockTime {
-    return { expiresAt: numberIn(row, 'expires'), remaining: numberIn(row, 'remaining') }
+  timeOf(row: AnswerRow): LockTime {
+    return { expiresAt: this.numberIn(row, 'expires'), remaining: this.numberIn(row, 'remaining') }
   }
 
-  function numberIn(row: AnswerRow, field: keyof AnswerRow): number {
+  numberIn(row: AnswerRow, field: keyof AnswerRow): number {
     const number = Number(row[field] ?? Number.NaN)
-    if (Number.isNaN(number)) throw unexpectedAnswer(backend.kind, row)
+    if (Number.isNaN(number)) throw unexpectedAnswer(this.#kind, row)
     return number
   }
 }

@@ -3,34 +3,17 @@
  * callers at the same time wait for it. If the worker dies meanwhile, one of those that wait runs the work.
  */
 import { onAbort } from '../base/abort.ts'
-import { expectFunction, expectOneOf } from '../base/arguments.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import { expectFunction } from '../base/arguments.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
+import { POLL_BEHIND_PUSH_MS } from '../base/options.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { expectId, MAX_TTL_MS } from './job-arguments.ts'
+import { expectId } from './job-arguments.ts'
 import type { JobRefusal } from './job-store.ts'
-import { checkRunOptions, type JobWork, type RunContext, type RunOptions, runJob } from './run.ts'
-import { POLL_BEHIND_PUSH_MS } from './wait.ts'
-
-const DAY_MS = 86_400_000
-const WAIT_MS = 10_000
-
-export interface ResultOptions extends Omit<RunOptions, 'add'> {
-  /** What the caller asks for, as JSON. The same id with another payload is refused with `payload-mismatch`. */
-  readonly payload?: JsonValue | undefined
-  /** How long the result is kept, by the store's clock; `Infinity`: always. Default `'24h'`. */
-  readonly keep?: Duration | undefined
-  /** How long to wait while another worker runs the job; 0: not at all. Default 10 s. */
-  readonly wait?: Duration | undefined
-  /**
-   * `forget`: after an error of the work, the next caller runs it again. `keep`: later callers are refused with
-   * `job-failed`, unless the error has `retryable === true`. Default `forget`.
-   */
-  readonly failures?: 'forget' | 'keep' | undefined
-}
+import { checkResultOptions, type ResultOptions } from './options.ts'
+import { type JobWork, type RunContext, runJob } from './run.ts'
 
 export interface StoredResult<T> {
   /** Whether this call has run the work. */
@@ -48,13 +31,8 @@ export async function resultOf<T>(
   const { jobs, clock, closing } = context
   expectId(id)
   expectFunction('work', work)
-  const { payload, keep = DAY_MS, wait = WAIT_MS, failures = 'forget' } = options
-  const runOptions = checkRunOptions(options, { payload: 1, keep: 1, wait: 1, failures: 1 })
-  const keepMs = keep === Infinity ? keep : expectDuration('keep', keep, 1, MAX_TTL_MS)
-  const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
-  expectOneOf('failures', failures, ['forget', 'keep'])
-  const create = { fingerprint: await fingerprintOf(payload), keepMs }
-  const terms = { create, keepsFailures: failures === 'keep' }
+  const { payload, keepMs, waitMs, keepsFailures, run } = checkResultOptions(options)
+  const terms = { create: { fingerprint: await fingerprintOf(payload), keepMs }, keepsFailures }
   let isStarted = false
   const started: JobWork<T> = (job) => {
     isStarted = true
@@ -65,14 +43,12 @@ export async function resultOf<T>(
   const left = () => Math.max(0, until - clock.monotonic())
   const wakeSignal = new WakeSignal(clock)
   const stop = new AbortController()
-  const unfollow = [closing, runOptions.signal].map((source) =>
-    onAbort(source, () => stop.abort(source?.reason)),
-  )
+  const unfollow = [closing, run.signal].map((source) => onAbort(source, () => stop.abort(source?.reason)))
   let unwatch: (() => void) | undefined
   try {
     for (let tries = 1; ; tries++) {
       wakeSignal.reset()
-      const ended = await runJob(context, id, started, runOptions, terms).catch((error) => {
+      const ended = await runJob(context, { id, work: started, options: run, terms }).catch((error) => {
         // The answer of the store may come in time for the next question. The work itself is never repeated here.
         if (isStarted || !isRetryable(error) || left() < 1) throw error
       })

@@ -112,12 +112,17 @@ export function decideRefresh(
   return { answer: { expiresAt, remaining: expiresAt - now }, change: { expiresAt, heartbeatAt: now } }
 }
 
+/** What a holder wants to write. `keepMs`: as in `KeptResult`. */
+export interface FinishRequest {
+  readonly holder: JobHolder
+  readonly outcome: Outcome
+  readonly keepMs?: number | undefined
+}
+
 export function decideFinish(
   job: LockedJob,
-  holder: JobHolder,
-  outcome: Outcome,
+  { holder, outcome, keepMs }: FinishRequest,
   now: number,
-  keepMs?: number,
 ): Decision<boolean> {
   if (job.finished) return { answer: isFinishedBy(job, holder) }
   const live =
@@ -128,14 +133,8 @@ export function decideFinish(
 }
 
 /** In a transaction, which may be a repetition: its effect must not be committed if the job is finished already. */
-export function decideComplete(
-  job: LockedJob,
-  holder: JobHolder,
-  outcome: Outcome,
-  now: number,
-  keepMs?: number,
-): Decision<boolean> {
-  return job.finished ? { answer: false } : decideFinish(job, holder, outcome, now, keepMs)
+export function decideComplete(job: LockedJob, request: FinishRequest, now: number): Decision<boolean> {
+  return job.finished ? { answer: false } : decideFinish(job, request, now)
 }
 
 /** Whether this holder has finished the job. */

@@ -1,45 +1,21 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
-import { expectBoolean, expectOptions, expectSignal } from '../base/arguments.ts'
-import type { Clock } from '../base/clock.ts'
-import { type Duration, expectDuration, expectHeartbeat, expectTtl } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { backoffMs, pauseUntilAborted } from '../base/pause.ts'
 import type { JsonValue } from '../base/records.ts'
-import { createLeases, type Lease, type LeaseListener } from '../core/index.ts'
-import { expectAttempts } from './job-arguments.ts'
-import { jobLock, type OnWarning, releaseOrWarn } from './job-lock.ts'
+import { createLeases, type Lease, type Leases } from '../core/index.ts'
+import { JobLock, releaseOrWarn } from './job-lock.ts'
 import type { Job, JobRefusal, JobStore, KeptResult, Outcome, SkipReason } from './job-store.ts'
+import { type CheckedOnceOptions, type CheckedRunOptions, MAX_ERROR_LENGTH } from './options.ts'
 
 /** Shared by all runs of one `once`. */
-export interface RunContext {
+export interface RunContext extends CheckedOnceOptions {
   readonly jobs: JobStore
-  readonly clock: Clock
-  readonly worker: string | undefined
-  /** Milliseconds. */
-  readonly callTimeout: number
-  readonly onEvent: LeaseListener | undefined
-  readonly onWarning: OnWarning | undefined
   /** Aborts when `once` is closed. */
   readonly closing: AbortSignal
   /** `once.close()` waits for this work. */
   readonly track: (work: Promise<unknown>) => void
-}
-
-export interface RunOptions {
-  /** How long the lock lives without a heartbeat. Default 300 s. */
-  readonly ttl?: Duration | undefined
-  /** The time between heartbeats, or `false` for none. Default: three tenths of the TTL, which is 90 s. */
-  readonly heartbeat?: Duration | false | undefined
-  /** How long one call to the job store may take. Default: that of `createOnce`. */
-  readonly callTimeout?: Duration | undefined
-  /** After this many attempts that did not finish, the job is finished as failed. Default: no limit. */
-  readonly maxAttempts?: number | undefined
-  /** Adds the job first, if it does not exist. Default false: a job that does not exist is `not-found`. */
-  readonly add?: boolean | undefined
-  /** Asks the work to stop. If the work then throws, the job is left for another run. */
-  readonly signal?: AbortSignal | undefined
 }
 
 /** What the work gets to know about its job. */
@@ -73,36 +49,6 @@ export type RunResult<T> =
   /** `job`: as it is stored, with its result or error; `null` if it could not be read. */
   | { readonly ran: false; readonly reason: SkipReason; readonly job: Job | null }
 
-const TTL_MS = 300_000
-const MAX_ERROR_LENGTH = 10_000
-
-/** `RunOptions` with every default filled in and every value checked. Times in milliseconds. */
-export interface CheckedRunOptions extends RunOptions {
-  readonly ttl: number
-  readonly heartbeat: number | false
-  readonly callTimeout: number | undefined
-}
-
-/** `others`: more names of options that are allowed, and not checked here. */
-export function checkRunOptions(options: RunOptions, others: Record<string, 1> = {}): CheckedRunOptions {
-  const known = { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1, callTimeout: 1, add: 1 } as const
-  expectOptions(options, { ...known, ...others })
-  const { maxAttempts, signal, callTimeout, add = false } = options
-  const ttl = expectTtl(options.ttl ?? TTL_MS)
-  const heartbeat = options.heartbeat ?? Math.floor(ttl * 0.3)
-  expectAttempts(maxAttempts)
-  if (signal !== undefined) expectSignal('signal', signal)
-  expectBoolean('add', add)
-  return {
-    ttl,
-    heartbeat: heartbeat === false ? false : expectHeartbeat(heartbeat, ttl),
-    callTimeout: callTimeout === undefined ? undefined : expectDuration('callTimeout', callTimeout, 1),
-    maxAttempts,
-    signal,
-    add,
-  }
-}
-
 /** How a run of `once.result` differs from one of `once.run`. */
 export interface ResultTerms {
   readonly create: KeptResult
@@ -115,113 +61,155 @@ export type Ended<T> =
   | { readonly ran: true; readonly result: T; readonly json: JsonValue }
   | { readonly ran: false; readonly refusal: JobRefusal }
 
-export async function runJob<T>(
-  context: RunContext,
-  id: string,
-  work: JobWork<T>,
-  options: CheckedRunOptions,
-  terms?: ResultTerms,
-): Promise<Ended<T>> {
-  const { jobs, clock, worker, onEvent, onWarning, closing, track } = context
-  const { ttl, heartbeat, maxAttempts, signal, add, callTimeout = context.callTimeout } = options
-  jobs.allow?.(callTimeout)
-  const lock = jobLock(jobs, id, { worker, maxAttempts, create: terms?.create })
-  const leases = createLeases(lock.store, { clock, ttl, heartbeat, callTimeout, onEvent })
-  const stop = new AbortController()
-  // Not `AbortSignal.any`, which would leave a trace of each run in a signal that outlives it.
-  const follow = (source?: AbortSignal) => onAbort(source, () => stop.abort(source?.reason))
-  const unfollow = [follow(closing), follow(signal)]
-  try {
-    if (add) await ask(jobs.add(id))
-    const lease = await acquire()
-    if (!lease) return { ran: false, refusal: lock.refusal ?? { granted: false, reason: 'locked' } }
-    try {
-      follow(lease.signal)
-      return { ran: true, ...(await runLocked(lease)) }
-    } finally {
-      await releaseOrWarn(() => lease.release(), `job ${id}`, onWarning)
-    }
-  } finally {
-    for (const end of unfollow) end()
-    track(leases.close())
+/** One run of a job. */
+export interface JobToRun<T> {
+  readonly id: string
+  readonly work: JobWork<T>
+  readonly options: CheckedRunOptions
+  readonly terms?: ResultTerms
+}
+
+export function runJob<T>(context: RunContext, job: JobToRun<T>): Promise<Ended<T>> {
+  return new JobRun(context, job).run()
+}
+
+interface Finished<T> {
+  readonly result: T
+  readonly json: JsonValue
+}
+
+class JobRun<T> {
+  readonly #context: RunContext
+  readonly #job: JobToRun<T>
+  readonly #callTimeout: number
+  readonly #lock: JobLock
+  readonly #stop = new AbortController()
+  /** What the work has written in its transaction, if it has. */
+  #written: Finished<T> | undefined
+
+  constructor(context: RunContext, job: JobToRun<T>) {
+    const { jobs, worker } = context
+    const { id, options, terms } = job
+    this.#context = context
+    this.#job = job
+    this.#callTimeout = options.callTimeout ?? context.callTimeout
+    this.#lock = new JobLock(jobs, id, { worker, maxAttempts: options.maxAttempts, create: terms?.create })
   }
 
-  function ask<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    return answerOfJobs({ jobs, clock, callTimeout }, answer, stop.signal, id)
-  }
-
-  async function acquire(): Promise<Lease | null> {
+  async run(): Promise<Ended<T>> {
+    const { jobs, clock, onEvent, onWarning, closing, track } = this.#context
+    const { id, options } = this.#job
+    const callTimeout = this.#callTimeout
+    jobs.allow?.(callTimeout)
+    const { ttl, heartbeat } = options
+    const leases = createLeases(this.#lock, { clock, ttl, heartbeat, callTimeout, onEvent })
+    const unfollow = [this.#follow(closing), this.#follow(options.signal)]
     try {
-      return await leases.tryAcquire(id, { signal: stop.signal })
-    } catch (error) {
-      if ((error as LeaseError).code === 'aborted') closing.throwIfAborted()
-      throw error
-    }
-  }
-
-  async function runLocked(lease: Lease): Promise<{ result: T; json: JsonValue }> {
-    const attempt = lock.grant?.attempt ?? 1
-    /** What the work has written in its transaction, if it has. */
-    let written: { result: T; json: JsonValue } | undefined
-    let result: T
-    let json: JsonValue
-    try {
-      result = await work({ id, token: lease.token, attempt, signal: stop.signal, complete })
-      json = written ? null : asJson(result)
-    } catch (error) {
-      if (written && (await isCommitted(lease, error))) {
-        notify(onWarning ?? console.warn, `the work of job ${id} threw after its result was committed`, error)
-        return written
+      if (options.add) await this.#ask(jobs.add(id), this.#stop.signal)
+      const lease = await this.#acquire(leases)
+      if (!lease) return { ran: false, refusal: this.#lock.refusal ?? { granted: false, reason: 'locked' } }
+      try {
+        this.#follow(lease.signal)
+        return { ran: true, ...(await this.#runLocked(lease)) }
+      } finally {
+        await releaseOrWarn(() => lease.release(), `job ${id}`, onWarning)
       }
-      if (!lease.held) throw lost(error)
-      // The transaction has failed, not the job.
-      if (written) throw error
-      // A worker that was asked to stop leaves the job to another one. That is not a failure of the job.
-      const isFailure = !isRetryable(error) && !stop.signal.aborted && terms?.keepsFailures !== false
-      if (isFailure) await finish(lease, { error: textOf(error) }, error)
+    } finally {
+      for (const end of unfollow) end()
+      track(leases.close())
+    }
+  }
+
+  /** Not `AbortSignal.any`, which would leave a trace of each run in a signal that outlives it. */
+  #follow(source: AbortSignal | undefined): () => void {
+    return onAbort(source, () => this.#stop.abort(source?.reason))
+  }
+
+  #ask<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    const { jobs, clock } = this.#context
+    return answerOfJobs({ jobs, clock, callTimeout: this.#callTimeout }, answer, signal, this.#job.id)
+  }
+
+  async #acquire(leases: Leases): Promise<Lease | null> {
+    try {
+      return await leases.tryAcquire(this.#job.id, { signal: this.#stop.signal })
+    } catch (error) {
+      if ((error as LeaseError).code === 'aborted') this.#context.closing.throwIfAborted()
       throw error
     }
-    if (written) {
-      if (await isCommitted(lease)) return written
-      throw lease.held ? notCommitted() : lost(undefined)
+  }
+
+  async #runLocked(lease: Lease): Promise<Finished<T>> {
+    const { id, work } = this.#job
+    const { signal } = this.#stop
+    const attempt = this.#lock.grant?.attempt ?? 1
+    const complete = <R>(tx: object, result: R) => this.#complete(lease, tx, result)
+    let finished: Finished<T>
+    try {
+      const result = await work({ id, token: lease.token, attempt, signal, complete })
+      finished = { result, json: this.#written ? null : asJson(result) }
+    } catch (error) {
+      return this.#afterError(lease, error)
+    }
+    if (this.#written) {
+      if (await this.#isCommitted(lease)) return this.#written
+      throw lease.held ? this.#notCommitted() : this.#lost(undefined)
     }
     try {
-      await finish(lease, { result: json })
+      await this.#finish(lease, { result: finished.json })
     } catch (error) {
       // A result that the store never accepts must not make the job run again and again.
-      if ((error as LeaseError).code === 'store-failed') await finish(lease, { error: textOf(error) }, error)
+      if ((error as LeaseError).code === 'store-failed')
+        await this.#finish(lease, { error: textOf(error) }, error)
       throw error
     }
-    return { result, json }
+    return finished
+  }
 
-    function complete<R>(tx: object, given: R): Promise<R> {
-      if (!lease.held) throw lost(undefined)
-      const outcome = { result: asJson(given) }
-      const accept = (isWritten: boolean) => {
-        if (!isWritten) throw lost(undefined)
-        written = { result: given as unknown as T, json: outcome.result }
-        return given
-      }
-      const answer = lock.complete(tx, lease, outcome)
-      // At once for a synchronous transaction, which is to fail before it is committed.
-      return typeof answer === 'boolean' ? Promise.resolve(accept(answer)) : answer.then(accept)
+  /** The work has thrown. Resolves only if its result was committed before. */
+  async #afterError(lease: Lease, error: unknown): Promise<Finished<T>> {
+    const { onWarning } = this.#context
+    const { id, terms } = this.#job
+    if (this.#written && (await this.#isCommitted(lease, error))) {
+      notify(onWarning ?? console.warn, `the work of job ${id} threw after its result was committed`, error)
+      return this.#written
     }
+    if (!lease.held) throw this.#lost(error)
+    // The transaction has failed, not the job.
+    if (this.#written) throw error
+    // A worker that was asked to stop leaves the job to another one. That is not a failure of the job.
+    const isFailure = !isRetryable(error) && !this.#stop.signal.aborted && terms?.keepsFailures !== false
+    if (isFailure) await this.#finish(lease, { error: textOf(error) }, error)
+    throw error
+  }
+
+  #complete<R>(lease: Lease, tx: object, given: R): Promise<R> {
+    if (!lease.held) throw this.#lost(undefined)
+    const outcome = { result: asJson(given) }
+    const accept = (isWritten: boolean) => {
+      if (!isWritten) throw this.#lost(undefined)
+      this.#written = { result: given as unknown as T, json: outcome.result }
+      return given
+    }
+    const answer = this.#lock.complete(tx, lease, outcome)
+    // At once for a synchronous transaction, which is to fail before it is committed.
+    return typeof answer === 'boolean' ? Promise.resolve(accept(answer)) : answer.then(accept)
   }
 
   /**
    * Whether the transaction of the application was committed. Only the record can tell: its COMMIT may have succeeded
    * although its answer was lost. Retries while the lock lives.
    */
-  async function isCommitted(lease: Lease, cause?: unknown): Promise<boolean> {
+  async #isCommitted(lease: Lease, cause?: unknown): Promise<boolean> {
+    const { clock } = this.#context
+    const { id } = this.#job
     const { signal: never } = new AbortController()
-    const answerOf = (answer: Promise<boolean>) =>
-      answerOfJobs({ jobs, clock, callTimeout }, answer, never, id)
     for (let tries = 1; ; tries++) {
       try {
-        if (await answerOf(lock.completed(lease))) return true
+        if (await this.#ask(this.#lock.completed(lease), never)) return true
         // If the lock is in the record, the transaction is rolled back: this waits for one that is still open.
-        if (await answerOf(lock.release(lease))) return false
-        return await answerOf(lock.completed(lease))
+        if (await this.#ask(this.#lock.remove(lease), never)) return false
+        return await this.#ask(this.#lock.completed(lease), never)
       } catch (error) {
         if (!lease.held || !isRetryable(error))
           throw new LeaseError(
@@ -235,21 +223,22 @@ export async function runJob<T>(
   }
 
   /** Retries until the outcome is written or the lock is lost. Heartbeats continue meanwhile. */
-  async function finish(lease: Lease, outcome: Outcome, cause?: unknown): Promise<void> {
+  async #finish(lease: Lease, outcome: Outcome, cause?: unknown): Promise<void> {
+    const { clock } = this.#context
     for (let tries = 1; lease.held; tries++) {
       try {
-        const finishing = lock.finish(lease, outcome)
-        if (await answerOfJobs({ jobs, clock, callTimeout }, finishing, lease.signal, id)) return
+        if (await this.#ask(this.#lock.finish(lease, outcome), lease.signal)) return
         break
       } catch (error) {
         if (lease.held && !isRetryable(error)) throw error
       }
       await pauseUntilAborted(clock, backoffMs(clock, tries), lease.signal).catch(() => {})
     }
-    throw lost(cause)
+    throw this.#lost(cause)
   }
 
-  function notCommitted(): LeaseError {
+  #notCommitted(): LeaseError {
+    const { id } = this.#job
     return new LeaseError(
       'not-finished',
       `job ${id}: the transaction of complete was not committed when the work ended, so the job is left for another run`,
@@ -257,7 +246,8 @@ export async function runJob<T>(
     )
   }
 
-  function lost(cause: unknown): LeaseError {
+  #lost(cause: unknown): LeaseError {
+    const { id } = this.#job
     return new LeaseError('lease-lost', `the lock of job ${id} was lost before its outcome was written`, {
       resource: id,
       cause,

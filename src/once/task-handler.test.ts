@@ -6,7 +6,8 @@ import type { JobStore } from './job-store.ts'
 import { memoryJobs } from './memory-jobs.ts'
 import { oidcAuthorize } from './oidc.ts'
 import { createOnce, type Once } from './once.ts'
-import { createTaskHandler, type TaskHandlerOptions } from './task-handler.ts'
+import type { TaskHandlerOptions } from './options.ts'
+import { createTaskHandler } from './task-handler.ts'
 
 const URL = 'https://worker.example/tasks'
 let clock: FakeClock

@@ -1,27 +1,12 @@
 import { onAbort } from '../base/abort.ts'
-import { expectOptions, expectSignal } from '../base/arguments.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
 import { isRetryable, LeaseError } from '../base/errors.ts'
-import { FIRST_CALL_MS } from '../base/options.ts'
+import { FIRST_CALL_MS, POLL_BEHIND_PUSH_MS } from '../base/options.ts'
 import { backoffMs } from '../base/pause.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
-import { warnOnce } from '../base/warn.ts'
 import { expectId, notFound } from './job-arguments.ts'
 import type { Job } from './job-store.ts'
+import { checkWaitOptions, type WaitOptions } from './options.ts'
 import { answerOfJobs, type RunContext } from './run.ts'
-
-/** A push may be lost, so a waiter reads the job again after this long in any case. */
-export const POLL_BEHIND_PUSH_MS = 5000
-
-const WAIT_MS = 60_000
-
-export interface WaitOptions {
-  /** How long to wait; 0 reads once, `Infinity` never gives up. The first read has at least a second. Default 60 s. */
-  readonly wait?: Duration | undefined
-  /** @deprecated Another name for `wait`. */
-  readonly timeout?: Duration | undefined
-  readonly signal?: AbortSignal | undefined
-}
 
 export async function waitForJob(
   context: Pick<RunContext, 'jobs' | 'clock' | 'callTimeout' | 'closing'>,
@@ -30,11 +15,7 @@ export async function waitForJob(
 ): Promise<Job> {
   const { jobs, clock, callTimeout, closing } = context
   expectId(id)
-  expectOptions(options, { wait: 1, timeout: 1, signal: 1 })
-  const { timeout, wait = timeout ?? WAIT_MS, signal } = options
-  if (timeout !== undefined) warnOnce('once.wait: the option timeout is now called wait')
-  const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
-  if (signal !== undefined) expectSignal('signal', signal)
+  const { waitMs, signal } = checkWaitOptions(options)
   const started = clock.monotonic()
   const wakeSignal = new WakeSignal(clock)
   const stop = new AbortController()

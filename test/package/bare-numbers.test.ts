@@ -22,7 +22,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 }
 
 /** Parts whose numbers have no home yet, and the suite, whose patience is its own matter. */
-const PARTS = ['autosave', 'client', 'idempotency', 'once', 'project', 'sync', 'testing']
+const PARTS = ['autosave', 'client', 'idempotency', 'project', 'sync', 'testing']
 
 describe('a number with a unit', () => {
   it('a number with a unit is in the options of its part or in the settings, and nowhere else', () => {

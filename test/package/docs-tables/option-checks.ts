@@ -16,12 +16,12 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/idempotency.md#Options': ['src/idempotency/options.ts#IdempotencyOptions'],
   'docs/idempotency.md#The client': ['src/idempotency/idempotent-fetch.ts#IdempotentFetchOptions'],
   'docs/once.md#Behind a queue 2': [
-    'src/once/task-handler.ts#TaskHandlerOptions',
-    'src/once/run.ts#RunOptions add ttl heartbeat callTimeout maxAttempts',
+    'src/once/options.ts#TaskHandlerOptions',
+    'src/once/options.ts#RunOptions add ttl heartbeat callTimeout maxAttempts',
   ],
-  'docs/once.md#One result for everybody who asks': ['src/once/result.ts#ResultOptions'],
-  'docs/once.md#Options': ['src/once/once.ts#OnceOptions'],
-  'docs/once.md#Options 2': ['src/once/run.ts#RunOptions'],
+  'docs/once.md#One result for everybody who asks': ['src/once/options.ts#ResultOptions'],
+  'docs/once.md#Options': ['src/once/options.ts#OnceOptions'],
+  'docs/once.md#Options 2': ['src/once/options.ts#RunOptions'],
   'docs/project-lock.md#Options': ['src/project/project-locks.ts#ProjectLocksOptions'],
   'docs/project-lock.md#Options 2': [
     'src/project/types.ts#AcquireLockOptions',
@@ -69,8 +69,8 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
 /** The parts whose calls wait, by the interface that declares `wait`. */
 const WAITS: Readonly<Record<string, string>> = {
   createLeases: 'src/core/options.ts#LeaseOptions wait',
-  'once.result': 'src/once/result.ts#ResultOptions wait',
-  'once.wait': 'src/once/wait.ts#WaitOptions wait',
+  'once.result': 'src/once/options.ts#ResultOptions wait',
+  'once.wait': 'src/once/options.ts#WaitOptions wait',
   idempotent: 'src/idempotency/options.ts#IdempotencyOptions wait',
   'lock.acquire': 'src/client/document-lock-types.ts#AcquireDocumentOptions wait',
   createAutoSave: 'src/autosave/types.ts#AutoSaveOptions wait',
