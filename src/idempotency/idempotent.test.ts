@@ -226,10 +226,10 @@ describe('idempotent', () => {
 
   it('idempotent refuses later requests by name if the store could not store the answer', async () => {
     const finish = jobs.finish
-    jobs.finish = (id, holder, outcome, keepMs) =>
+    jobs.finish = (id, holder, outcome) =>
       'result' in outcome
         ? Promise.reject(new LeaseError('store-failed', 'too large'))
-        : finish(id, holder, outcome, keepMs)
+        : finish(id, holder, outcome)
     const onError = vi.fn()
     const handler = protect(() => new Response('done'), { onError })
     expect(await (await handler(post())).text()).toBe('done')

@@ -77,10 +77,10 @@ export function documentJobs(documents: JobDocuments, names: JobFields, statuses
       expectRefresh(id, owner, ttlMs)
       return decided(id, (job, now) => decideRefresh(job, owner, ttlMs, now))
     },
-    async finish(id, holder, outcome, keepMs) {
-      expectFinish(id, holder, outcome, keepMs)
-      if (keepMs !== undefined) await kept.prepare()
-      return decided(id, (job, now) => decideFinish(job, { holder, outcome, keepMs }, now))
+    async finish(id, holder, outcome) {
+      expectFinish(id, holder, outcome)
+      if (outcome.keepMs !== undefined) await kept.prepare()
+      return decided(id, (job, now) => decideFinish(job, holder, outcome, now))
     },
     ...completion(documents, format),
     async release(id, owner) {
@@ -138,12 +138,11 @@ function completion(
   const { complete } = documents
   if (!complete) return {}
   return {
-    complete(tx, ...[id, holder, outcome, keepMs]) {
-      expectFinish(id, holder, outcome, keepMs)
+    complete(tx, id, holder, outcome) {
+      expectFinish(id, holder, outcome)
       return complete.call(documents, tx, id, (document) => {
         if (!document) return { answer: false }
-        const request = { holder, outcome, keepMs }
-        return format.inFields(decideComplete(format.lockOf(document), request, document.now))
+        return format.inFields(decideComplete(format.lockOf(document), holder, outcome, document.now))
       })
     },
     async completed(id, holder) {

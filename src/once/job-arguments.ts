@@ -50,10 +50,10 @@ export function expectHolder(id: unknown, holder: JobHolder): void {
   expectWhole('holder.token', holder.token, 0)
 }
 
-export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome, keepMs?: number): void {
+export function expectFinish(id: unknown, holder: JobHolder, outcome: Outcome): void {
   expectHolder(id, holder)
   expectObject('outcome', outcome)
-  if (keepMs !== undefined) expectKeep('keepMs', keepMs)
+  if (outcome.keepMs !== undefined) expectKeep('outcome.keepMs', outcome.keepMs)
 }
 
 function expectKeep(option: string, keepMs: unknown): void {

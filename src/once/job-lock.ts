@@ -83,8 +83,7 @@ export class JobLock implements HoldingStore {
   /** Writes the outcome, which also ends the lock. Resolves with whether it is written. */
   async finish(lease: LeaseIds, outcome: Outcome): Promise<boolean> {
     this.#isFinishing = true
-    const { create } = this.#options
-    this.#hasEnded = await this.#jobs.finish(this.#jobId, this.#holderOf(lease), outcome, create?.keepMs)
+    this.#hasEnded = await this.#jobs.finish(this.#jobId, this.#holderOf(lease), this.#kept(outcome))
     return this.#hasEnded
   }
 
@@ -98,7 +97,12 @@ export class JobLock implements HoldingStore {
         { resource: this.#jobId },
       )
     this.#isFinishing = true
-    return jobs.complete(tx, this.#jobId, this.#holderOf(lease), outcome, this.#options.create?.keepMs)
+    return jobs.complete(tx, this.#jobId, this.#holderOf(lease), this.#kept(outcome))
+  }
+
+  #kept(outcome: Outcome): Outcome {
+    const { create } = this.#options
+    return create ? { ...outcome, keepMs: create.keepMs } : outcome
   }
 
   /** Resolves with whether an outcome that `complete` wrote is committed. */

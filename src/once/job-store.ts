@@ -32,7 +32,7 @@ export interface JobStore {
    * Writes the outcome and ends the lock in one step, but only for the live holder with this token. Resolves with
    * whether the outcome is written, also if an earlier call wrote it and its answer was lost.
    */
-  finish(...request: FinishArguments): Promise<boolean>
+  finish(id: string, holder: JobHolder, outcome: Outcome): Promise<boolean>
 
   /**
    * As `finish`, but in the caller's own transaction `tx`: the outcome is stored when that is committed. It is written
@@ -40,7 +40,7 @@ export interface JobStore {
    * if the transactions of the backend are synchronous. Throws `invalid-argument` if `tx` has no open transaction.
    * Errors of its client are passed on unchanged. Absent: this backend cannot do it.
    */
-  complete?(tx: object, ...request: FinishArguments): boolean | Promise<boolean>
+  complete?(tx: object, id: string, holder: JobHolder, outcome: Outcome): boolean | Promise<boolean>
 
   /** Whether an outcome that this holder wrote is stored and committed. Absent if `complete` is. */
   completed?(id: string, holder: JobHolder): Promise<boolean>
@@ -68,9 +68,6 @@ export interface JobStore {
   /** Adds to an error why the backend may be silent, as in `LeaseStore`. */
   explain?(error: LeaseError): LeaseError
 }
-
-/** What a holder wants to write. `keepMs`: as in `KeptResult`. */
-export type FinishArguments = [id: string, holder: JobHolder, outcome: Outcome, keepMs?: number]
 
 /** The methods without which an object is not a `JobStore`. */
 export const JOB_STORE_METHODS = ['add', 'acquire', 'refresh', 'finish', 'release', 'read'] as const
@@ -127,7 +124,10 @@ export interface JobHolder {
   readonly token: number
 }
 
-export type Outcome = { readonly result: JsonValue } | { readonly error: string }
+export type Outcome = ({ readonly result: JsonValue } | { readonly error: string }) & {
+  /** As in `KeptResult`. */
+  readonly keepMs?: number | undefined
+}
 
 export interface Job {
   readonly id: string

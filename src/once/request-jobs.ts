@@ -9,7 +9,6 @@ import {
   notFound,
 } from './job-arguments.ts'
 import type {
-  FinishArguments,
   JOB_STORE_METHODS,
   Job,
   JobAnswer,
@@ -89,17 +88,17 @@ export function requestJobs({ ask, askIn, sweepsItself = false, ...backend }: Jo
       const row = await existing('refresh', id, [owner, ttlMs])
       return row.expires == null ? null : answers.timeOf(row)
     },
-    async finish(id, holder, outcome, keepMs) {
-      expectFinish(id, holder, outcome, keepMs)
-      const values = outcomeValues(holder, outcome, keepMs)
-      const row = await existing(keepMs === undefined ? 'finish' : 'finish-kept', id, values)
+    async finish(id, holder, outcome) {
+      expectFinish(id, holder, outcome)
+      const values = outcomeValues(holder, outcome)
+      const row = await existing(outcome.keepMs === undefined ? 'finish' : 'finish-kept', id, values)
       return row.answer === 'done'
     },
     ...(askIn && {
-      async complete(tx: object, ...[id, holder, outcome, keepMs]: FinishArguments) {
-        expectFinish(id, holder, outcome, keepMs)
-        const values = outcomeValues(holder, outcome, keepMs)
-        const row = await askIn(tx, keepMs === undefined ? 'complete' : 'complete-kept', id, values)
+      async complete(tx: object, id: string, holder: JobHolder, outcome: Outcome) {
+        expectFinish(id, holder, outcome)
+        const values = outcomeValues(holder, outcome)
+        const row = await askIn(tx, outcome.keepMs === undefined ? 'complete' : 'complete-kept', id, values)
         return row?.answer === 'done'
       },
       async completed(id: string, holder: JobHolder) {
@@ -190,7 +189,8 @@ class Answers {
   }
 }
 
-function outcomeValues(holder: JobHolder, outcome: Outcome, keepMs: number | undefined): RequestValue[] {
+function outcomeValues(holder: JobHolder, outcome: Outcome): RequestValue[] {
+  const { keepMs } = outcome
   const values =
     'error' in outcome
       ? ['failed', null, outcome.error]

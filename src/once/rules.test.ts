@@ -50,7 +50,7 @@ describe('the rules', () => {
 
   it('the rules do not take the outcome of another worker for the holder’s own', () => {
     const holder = { owner: 'b', token: 7 }
-    const finish = (job: LockedJob) => decideFinish(job, { holder, outcome: { result: 1 } }, 0).answer
+    const finish = (job: LockedJob) => decideFinish(job, holder, { result: 1 }, 0).answer
     expect(finish({ ...held, owner: null, finished: true })).toBe(true)
     expect(finish({ ...held, finished: true, expiresAt: 10 })).toBe(false)
     expect(finish({ ...held, owner: null, finished: true, token: 8 })).toBe(false)
@@ -94,11 +94,7 @@ describe('in any order of calls, even if the clock steps back', () => {
             tokens.set(who, answer.token)
           } else if (type === 'finish') {
             const token = tokens.get(who) ?? 0
-            const { answer, change } = decideFinish(
-              job,
-              { holder: { owner: who, token }, outcome: { result: null } },
-              now,
-            )
+            const { answer, change } = decideFinish(job, { owner: who, token }, { result: null }, now)
             apply(change)
             if (change) expect([before.owner, token, before.finished]).toEqual([who, last, false])
             if (answer) expect(job.finished).toBe(true)

@@ -112,29 +112,29 @@ export function decideRefresh(
   return { answer: { expiresAt, remaining: expiresAt - now }, change: { expiresAt, heartbeatAt: now } }
 }
 
-/** What a holder wants to write. `keepMs`: as in `KeptResult`. */
-export interface FinishRequest {
-  readonly holder: JobHolder
-  readonly outcome: Outcome
-  readonly keepMs?: number | undefined
-}
-
 export function decideFinish(
   job: LockedJob,
-  { holder, outcome, keepMs }: FinishRequest,
+  holder: JobHolder,
+  outcome: Outcome,
   now: number,
 ): Decision<boolean> {
   if (job.finished) return { answer: isFinishedBy(job, holder) }
   const live =
     job.token === holder.token && job.owner === holder.owner && job.expiresAt !== null && job.expiresAt > now
   if (!live) return { answer: false }
+  const { keepMs } = outcome
   const kept = keepMs === undefined ? {} : { keptUntil: keptUntilOf(now, keepMs) }
   return { answer: true, change: { ...UNLOCKED, outcome, ...kept } }
 }
 
 /** In a transaction, which may be a repetition: its effect must not be committed if the job is finished already. */
-export function decideComplete(job: LockedJob, request: FinishRequest, now: number): Decision<boolean> {
-  return job.finished ? { answer: false } : decideFinish(job, request, now)
+export function decideComplete(
+  job: LockedJob,
+  holder: JobHolder,
+  outcome: Outcome,
+  now: number,
+): Decision<boolean> {
+  return job.finished ? { answer: false } : decideFinish(job, holder, outcome, now)
 }
 
 /** Whether this holder has finished the job. */

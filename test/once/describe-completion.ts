@@ -41,7 +41,9 @@ export function testCompletion<H>(
   test('an outcome in a transaction is kept for as long as the job says', async ({ jobs, transactions }) => {
     const create = { fingerprint: 'one', keepMs: LONG_MS }
     const { token } = (await jobs.acquire('new', 'a', LONG_MS, { create })) as JobGrant
-    await transactions.run((tx) => jobs.complete(tx, 'new', { owner: 'a', token }, { error: 'no' }, ttl))
+    await transactions.run((tx) =>
+      jobs.complete(tx, 'new', { owner: 'a', token }, { error: 'no', keepMs: ttl }),
+    )
     expect(await jobs.read('new')).toMatchObject({ status: 'FAILED', error: 'no', result: null })
   })
 

@@ -95,12 +95,13 @@ async function answersOf(
     else if (what === 'release') answers.push(await jobs.release(id, owner))
     else if (what !== 'acquire') {
       const holder = { owner, token: tokens.at(-1 - grant) ?? 1 }
-      if (what === 'finish' || !transactions) answers.push(await jobs.finish(id, holder, outcome, LONG_MS))
+      if (what === 'finish' || !transactions)
+        answers.push(await jobs.finish(id, holder, { ...outcome, keepMs: LONG_MS }))
       else if (what === 'completed') answers.push(await jobs.completed?.(id, holder))
       else
         await transactions
           .run(async (tx) => {
-            const isWritten = await jobs.complete?.(tx, id, holder, outcome, LONG_MS)
+            const isWritten = await jobs.complete?.(tx, id, holder, { ...outcome, keepMs: LONG_MS })
             answers.push(isWritten)
             if (!isWritten || what === 'roll back') throw new Error('rolled back')
           })
@@ -405,7 +406,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(await acquire(peer, 'd')).toMatchObject({ reason: 'locked' })
       expect(await acquire(peer, 'd', other)).toEqual({ granted: false, reason: 'payload_mismatch' })
       const holder = { owner, token: grant?.token ?? 0 }
-      expect(await jobs.finish('new', holder, { result: [1, 'ü'] }, LONG_MS)).toBe(true)
+      expect(await jobs.finish('new', holder, { result: [1, 'ü'], keepMs: LONG_MS })).toBe(true)
       expect(await acquire(peer, 'd', other)).toMatchObject({ reason: 'payload_mismatch' })
       expect(await acquire(peer, 'd')).toMatchObject({
         reason: 'already_finished',
@@ -431,7 +432,7 @@ export function describeJobStore<H extends JobStoreHarness>(
       const finishAs = async (id: string, keepMs: number) => {
         const grant = await jobs.acquire(id, 'a', LONG_MS, { create: { ...create, keepMs } })
         if (!grant.granted) throw new Error(grant.reason)
-        expect(await jobs.finish(id, { owner: 'a', token: grant.token }, { result: id }, keepMs)).toBe(true)
+        expect(await jobs.finish(id, { owner: 'a', token: grant.token }, { result: id, keepMs })).toBe(true)
         return grant.token
       }
       const token = await finishAs('short', ttl)
@@ -444,7 +445,9 @@ export function describeJobStore<H extends JobStoreHarness>(
       expect(second).toMatchObject({ granted: true, attempt: 1 })
       expect(second.token).toBeGreaterThan(token)
       expect(await peer.read('short')).toMatchObject({ finished: false, result: null, error: null })
-      expect(await peer.finish('short', { owner: 'b', token: second.token }, { result: 2 }, ttl)).toBe(true)
+      expect(
+        await peer.finish('short', { owner: 'b', token: second.token }, { result: 2, keepMs: ttl }),
+      ).toBe(true)
       await pass(harness, ttl + 20)
       await jobs.sweep?.(10)
       expect(await peer.read('short')).toBe(null)

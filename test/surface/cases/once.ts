@@ -64,13 +64,16 @@ export async function completesIn(jobs: JobStore, inTransaction: InTransaction):
   assert.deepEqual(await once.result(`${id}-kept`, work), run)
   const { complete, completed } = jobs
   assert(complete && completed)
-  for (const [alone, ...keepMs] of [[`${id}-alone`], [`${id}-alone-kept`, 60_000]] as const) {
+  for (const [alone, kept] of [
+    [`${id}-alone`, {}],
+    [`${id}-alone-kept`, { keepMs: 60_000 }],
+  ] as const) {
     await jobs.add(alone)
     const grant = await jobs.acquire(alone, 'run-5', 60_000)
     assert(grant.granted)
     const holder = { owner: 'run-5', token: grant.token }
-    const outcome = { result: 1 }
-    assert(await inTransaction(async (tx) => complete(tx, alone, holder, outcome, ...keepMs)))
+    const outcome = { result: 1, ...kept }
+    assert(await inTransaction(async (tx) => complete(tx, alone, holder, outcome)))
     assert(await completed(alone, holder))
   }
 }
@@ -115,7 +118,9 @@ async function givesOneResult(jobs: JobStore): Promise<void> {
   const create = { fingerprint: 'any', keepMs: 60_000 }
   const grant = await jobs.acquire(`${id}-alone`, 'run-4', 60_000, { create })
   assert(grant.granted)
-  assert(await jobs.finish(`${id}-alone`, { owner: 'run-4', token: grant.token }, { result: 1 }, 60_000))
+  assert(
+    await jobs.finish(`${id}-alone`, { owner: 'run-4', token: grant.token }, { result: 1, keepMs: 60_000 }),
+  )
 }
 
 async function answersTasks(jobs: JobStore): Promise<void> {
