@@ -129,7 +129,7 @@ export class Referee {
 
   /** What the history of the store shows, when the run is over. */
   judgeHistory(): void {
-    const options = { drift: RATE_ERROR, jumps: this.#hasJumped }
+    const options = { drift: RATE_ERROR, resolutionMs: 1, jumps: this.#hasJumped }
     for (const violation of leaseViolations(this.#history, options)) this.violate(violation)
   }
 

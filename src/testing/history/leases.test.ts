@@ -113,6 +113,22 @@ describe('the history of leases', () => {
     expect(leaseViolations([delayed, release('ann', [10, 15]), grant('ben', 2, [20, 30])])).toEqual([])
   })
 
+  it('a release about the time of the expiry may or may not have prevented lockDelay, by the rate of the clock', () => {
+    const delayed = grant('ann', 1, [0, 5], { lockDelay: 50 })
+    const releasedAt = (at: number) => [delayed, release('ann', [at, at + 5]), grant('ben', 2, [110, 120])]
+    expect(leaseViolations(releasedAt(99.5), { drift: 0.01 })).toEqual([])
+    expect(leaseViolations(releasedAt(105.5), { drift: 0.01 })).toEqual([])
+    expect(leaseViolations(releasedAt(107), { drift: 0.01 })).toHaveLength(1)
+    const early = [delayed, release('ann', [99.5, 104]), grant('ben', 2, [90, 98.5])]
+    expect(leaseViolations(early, { drift: 0.01 })).toHaveLength(1)
+  })
+
+  it('after a renewal without an answer, a release may have prevented lockDelay', () => {
+    const unknown = call('renew', 'ann', [90, Infinity], { ttl: 100 })
+    const delayed = [grant('ann', 1, [0, 5], { lockDelay: 50 }), unknown, release('ann', [120, 125])]
+    expect(leaseViolations([...delayed, grant('ben', 2, [126, 130])])).toEqual([])
+  })
+
   it('a renewal after the release, and one after the expiry, are found', () => {
     const released = [grant('ann', 1, [0, 5]), release('ann', [10, 15])]
     expect(leaseViolations([...released, renew('ann', 1, [20, 25])])).toEqual([
@@ -125,6 +141,14 @@ describe('the history of leases', () => {
     const early = [grant('ann', 1, [0, 5]), grant('ben', 2, [90, 99.5])]
     expect(leaseViolations(early)).toHaveLength(1)
     expect(leaseViolations(early, { drift: 0.01 })).toEqual([])
+  })
+
+  it('a clock that counts whole milliseconds may end a lease by one of them too early', () => {
+    const early = [grant('ann', 1, [0.9, 5]), grant('ben', 2, [90, 100.1])]
+    expect(leaseViolations(early)).toHaveLength(1)
+    expect(leaseViolations(early, { resolutionMs: 1 })).toEqual([])
+    const earlier = [grant('ann', 1, [0.9, 5]), grant('ben', 2, [90, 99.8])]
+    expect(leaseViolations(earlier, { resolutionMs: 1 })).toHaveLength(1)
   })
 
   it('resources are judged apart', () => {

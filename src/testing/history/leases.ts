@@ -34,6 +34,8 @@ export interface LeaseOperation {
 export interface LeaseHistoryOptions {
   /** By how much the store's clock may be too fast or too slow, as a share of one. Default 0. */
   readonly drift?: number | undefined
+  /** The unit in which the store's clock counts, in milliseconds: a lease may end by that much too early. Default 0. */
+  readonly resolutionMs?: number | undefined
   /** How long after its end a call may arrive once more, in milliseconds. Default 0. */
   readonly strayMs?: number | undefined
   /** The store's clock jumps, so only the order of the tokens is guaranteed. Default false. */
@@ -88,8 +90,10 @@ function leaseOf(
   grants: readonly LeaseOperation[],
   ofId: readonly LeaseOperation[],
   forced: readonly LeaseOperation[],
-  { drift = 0, strayMs = 0 }: LeaseHistoryOptions,
+  { drift = 0, resolutionMs = 0, strayMs = 0 }: LeaseHistoryOptions,
 ): GrantedLease {
+  const shortest = (span: number) => Math.max(0, span - resolutionMs) / (1 + drift)
+  const longest = (span: number) => span / (1 - drift)
   const { resource, id, by, token = 0, share = 1, atLeast = 0, lockDelay = 0 } = grants[0] as LeaseOperation
   const latest = Math.min(...grants.map(({ end }) => end))
   // An earlier request of the same acquisition, whose answer was lost, may have been the one that was granted.
@@ -99,14 +103,16 @@ function leaseOf(
   const extensions = [...grants, ...renewals.filter((renewal) => renewal.token === token)]
   const releases = ofId.filter(({ kind }) => kind === 'release')
   const released = Math.min(...releases.map(({ start }) => start))
-  const expiry = Math.max(...extensions.map(({ start, ttl = 0 }) => start + ttl * (1 - drift)))
-  const end = released < expiry ? released : expiry + lockDelay * (1 - drift)
+  const expiry = Math.max(...extensions.map(({ start, ttl = 0 }) => start + shortest(ttl)))
   const takenAway = forced.filter(
     (force) => force.id !== id && force.end >= earliest && (force.token ?? token) === token,
   )
   // Requests without an answer may have extended it as well.
   const possible = ofId.filter(({ kind }) => kind === 'acquire' || kind === 'renew')
-  const lastExpiry = Math.max(...possible.map((one) => one.end + strayMs + (one.ttl ?? 0) * (1 + drift)))
+  const lastExpiry = Math.max(...possible.map((one) => one.end + strayMs + longest(one.ttl ?? 0)))
+  // A release that arrives before the expiry cancels `lockDelay`. By the store's clock that may be after `expiry`, up to
+  // `lastExpiry`: a release in between proves neither an end before `expiry` nor a delay after it.
+  const end = released > lastExpiry ? expiry + lockDelay / (1 + drift) : Math.min(released, expiry)
   const acknowledged = releases.filter(({ start }) => start > latest).map((release) => release.end)
   return {
     resource,
@@ -118,7 +124,7 @@ function leaseOf(
     latest,
     liveUntil: Math.min(
       ...takenAway.map(({ start }) => start),
-      Math.max(end, earliest + atLeast * (1 - drift)),
+      Math.max(end, earliest + shortest(atLeast)),
     ),
     over: Math.min(lastExpiry, ...acknowledged),
   }
