@@ -127,15 +127,21 @@ export const locksListed = v.object({
   locks: v.array(v.object({ ...observed, waiting })),
   next: v.exactOptional(v.string()),
 })
+/** Somebody who has a room open: a public id, and the name that others see. */
+export const viewer = v.object({ session_id: v.string(), name: v.nullable(v.string()) })
 /**
  * One resource: its leases that are live or `kept`, oldest first, and those who wait for it, in the order of the queue,
- * without their ids. `lock` is the oldest live one, or one that keeps the resource.
+ * without their ids. `lock` is the oldest live one, or one that keeps the resource. `viewers` have the room open; the
+ * holder and those who wait are usually among them.
  */
 export const lockShown = v.object({
   lock: v.nullable(observedLease),
   holders: v.array(observedLease),
   waiting,
-  queue: v.array(v.object({ owner: v.string(), share: shareOrExclusive, place })),
+  queue: v.array(
+    v.object({ owner: v.string(), name: v.exactOptional(v.string()), share: shareOrExclusive, place }),
+  ),
+  viewers: v.array(viewer),
 })
 
 export const leaseChangeEvent = v.object({ lease: observedLease })
@@ -146,6 +152,7 @@ export const leaseLostEvent = v.object({ resource: v.string(), id: v.string() })
 interface Shared {
   readonly share: number | null
 }
+export type Viewer = v.InferOutput<typeof viewer>
 export type WireShare = v.InferOutput<typeof share>
 type OnWire<Item> = Omit<Item, 'share'> & { readonly share: WireShare | null }
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { instant, personName, token } from './fields.ts'
+import { viewer } from './leases.ts'
 
 export const auditEntry = v.object({
   at: instant,
@@ -20,6 +21,7 @@ export const auditPage = v.object({ entries: v.array(auditEntry), next: v.exactO
 const count = v.number()
 const statsBucket = v.object({
   at: instant,
+  /** By the time at which the store granted them. */
   grants: count,
   /** Requests that this node has answered: granted, or refused without a place in the queue. */
   answered: count,
@@ -46,6 +48,10 @@ export const stats = v.object({
   waiters: v.nullable(count),
   /** The resources for which most wait, the longest queue first. */
   queues: v.array(v.object({ resource: v.string(), waiting: count })),
+  /** Of the rooms with a lease, those that most people have open: how many, and some of them. */
+  viewed: v.array(v.object({ resource: v.string(), count, first: v.array(viewer) })),
+  /** When this node began to count. Of earlier times only the leases are known that still lived then. */
+  since: instant,
   /** The key of the WebSocket. */
   channel_key: v.string(),
   bucket_ms: count,

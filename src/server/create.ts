@@ -260,6 +260,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     await feed.close()
     notify(log, 'info', 'stopped')
   }
+  // Before the start, because the leases that are found then count by the time of their grant.
+  feed.subscribe((transition) => stats.onTransition(transition))
   try {
     subscription = await bus.subscribe((message) => {
       announcer.receive(message)
@@ -273,7 +275,6 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     throw error
   }
   announcer.follow(feed)
-  feed.subscribe((transition) => stats.onTransition(transition))
   if (meter) {
     meter.observe(() => ({
       locks: feed.live,

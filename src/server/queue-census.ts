@@ -15,7 +15,7 @@ export interface Census {
 
 export interface QueueCensusOptions {
   readonly clock: Clock
-  /** The resources that have a live lease. Nobody waits for the others. */
+  /** The resources that have a live lease, or are kept. Nobody waits for the others. */
   readonly resources: () => Iterable<string>
   /** How many wait for each of them; `null`: not known. */
   readonly count: (resources: readonly string[]) => Promise<readonly (number | null)[]>

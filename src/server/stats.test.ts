@@ -11,8 +11,8 @@ const LEASE: LeaseRecord = {
   metadata: null,
   share: null,
   acquiredAt: 0,
-  expiresAt: 0,
-  remaining: 0,
+  expiresAt: 1000,
+  remaining: 1000,
   state: 'held',
 }
 
@@ -53,6 +53,22 @@ describe('the figures', () => {
     expect(buckets.filter(({ grants }) => grants === 1)).toMatchObject([{ at: '2030-01-01T00:00:00.000Z' }])
     await clock.advance(3_600_000)
     expect(stats.read('24h').buckets.every(({ grants }) => grants === 0)).toBe(true)
+  })
+
+  it('the figures count a grant at the time at which the store made it, also if it is found later', async () => {
+    const clock = new FakeClock()
+    const stats = new StatsWindow(clock)
+    const grantedAgo = (ms: number) => ({ ...LEASE, acquiredAt: 5_000_000 - ms, expiresAt: 5_001_000 })
+    for (const ms of [0, 35_000, 35_001, 14 * 60_000, 16 * 60_000])
+      stats.onTransition({ phase: 'started', lease: grantedAgo(ms) })
+    const { buckets, since } = stats.read('15m')
+    expect(since).toBe('2030-01-01T00:00:00.000Z')
+    const counted = buckets.flatMap(({ grants }, n) => (grants ? [[n - 89, grants]] : []))
+    expect(counted).toEqual([
+      [-84, 1],
+      [-4, 2],
+      [0, 1],
+    ])
   })
 
   it('the figures keep a limited number of waits', () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { StoreLoad } from '../core/index.ts'
+import type { LeaseRecord, StoreLoad } from '../core/index.ts'
 import type { Stats, StatsBucket } from '../protocol/index.ts'
 import type { Transition } from './lease-feed.ts'
 
@@ -54,23 +54,25 @@ interface Bucket {
 }
 
 /**
- * The figures of the last 15 minutes and of the last day. Every node counts all leases, but only the waits, grants and
- * refusals of its own requests.
+ * The figures of the last 15 minutes and of the last day. Every node counts all leases, also those that it finds at its
+ * start or later, by the time at which the store granted them. It counts only the waits and answers of its own requests.
  */
 export class StatsWindow {
   readonly #clock: Clock
+  readonly #since: number
   readonly #windows: Record<StatsRange, Window>
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#since = clock.now()
     this.#windows = { '15m': new Window(RANGES['15m']), '24h': new Window(RANGES['24h']) }
   }
 
   onTransition({ phase, lease }: Transition): void {
-    if (phase !== 'started' && phase !== 'ended') return
+    if (phase === 'started') this.#count((bucket) => bucket.grants++, ageOf(lease, this.#clock))
+    if (phase !== 'ended') return
     this.#count((bucket) => {
-      if (phase === 'started') bucket.grants++
-      else if (lease.state === 'expired') bucket.expiries++
+      if (lease.state === 'expired') bucket.expiries++
       else if (lease.state === 'taken-over') bucket.lost++
       else bucket.ends++
     })
@@ -92,14 +94,28 @@ export class StatsWindow {
     })
   }
 
-  read(range: StatsRange): Pick<Stats, 'bucket_ms' | 'buckets'> {
-    return { bucket_ms: RANGES[range].bucketMs, buckets: this.#windows[range].read(this.#clock.now()) }
+  read(range: StatsRange): Pick<Stats, 'since' | 'bucket_ms' | 'buckets'> {
+    return {
+      since: new Date(this.#since).toISOString(),
+      bucket_ms: RANGES[range].bucketMs,
+      buckets: this.#windows[range].read(this.#clock.now()),
+    }
   }
 
-  #count(change: (bucket: Bucket) => void): void {
+  /** `ageMs`: how long ago it happened. */
+  #count(change: (bucket: Bucket) => void, ageMs = 0): void {
     const now = this.#clock.now()
-    for (const window of Object.values(this.#windows)) change(window.at(now))
+    for (const window of Object.values(this.#windows)) {
+      const bucket = window.at(now, ageMs)
+      if (bucket) change(bucket)
+    }
   }
+}
+
+/** How long ago the lease was granted, by the clock of the store, which reported it now. */
+function ageOf({ acquiredAt, expiresAt, remaining }: LeaseRecord, clock: Clock): number {
+  const reportedAt = expiresAt === null || remaining === null ? clock.now() : expiresAt - remaining
+  return Math.max(0, reportedAt - acquiredAt)
 }
 
 /** The latest buckets of one length. */
@@ -113,19 +129,32 @@ class Window {
     this.#length = buckets
   }
 
-  at(now: number): Bucket {
+  /** The bucket of a time that was `ageMs` ago; `undefined` if that is too long ago. */
+  at(now: number, ageMs: number): Bucket | undefined {
+    const last = this.#last(now)
+    const number = Math.min(last.number, Math.floor((now - ageMs) / this.#bucketMs))
+    if (number <= last.number - this.#length) return undefined
+    const found = this.#buckets.findLastIndex((bucket) => bucket.number <= number)
+    const known = this.#buckets[found]
+    if (known?.number === number) return known
+    const bucket = emptyBucket(number)
+    this.#buckets.splice(found + 1, 0, bucket)
+    return bucket
+  }
+
+  #last(now: number): Bucket {
     const number = Math.floor(now / this.#bucketMs)
     const last = this.#buckets.at(-1)
     // If the clock has stepped back, the last bucket is used.
     if (last && last.number >= number) return last
     const bucket = emptyBucket(number)
     this.#buckets.push(bucket)
-    if (this.#buckets.length > this.#length) this.#buckets.shift()
+    while ((this.#buckets[0]?.number ?? number) <= number - this.#length) this.#buckets.shift()
     return bucket
   }
 
   read(now: number): StatsBucket[] {
-    const last = this.at(now).number
+    const last = this.#last(now).number
     const byNumber = new Map(this.#buckets.map((bucket) => [bucket.number, bucket]))
     return Array.from({ length: this.#length }, (_, n) => {
       const number = last - this.#length + 1 + n

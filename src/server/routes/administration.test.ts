@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { eventually } from '../../../test/eventually.ts'
+import { fakeSocket } from '../../../test/server/fake-socket.ts'
 import { ADMIN_TOKEN, LEASE_TOKEN, serviceBed } from '../../../test/server/service-bed.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { memoryStore } from '../../stores/memory.ts'
@@ -25,11 +26,54 @@ describe('the list of locks', () => {
     expect(waiting).toHaveBeenCalledOnce()
   })
 
+  it('the list of locks and the figures agree, also on leases of others in a store that cannot push', async () => {
+    const store = memoryStore()
+    Object.assign(store, { supports: { ...store.supports, push: false } })
+    await store.acquire({ ...ASK, resource: 'before', id: 'a' })
+    await using bed = await serviceBed({ store })
+    for (let n = 0; n < 20; n++) await store.acquire({ ...ASK, resource: `r${n}`, id: 'a' })
+    const program = bed.program(LEASE_TOKEN)
+    await program.call('GET', '/api/locks')
+    const { live, buckets } = Object((await program.call('GET', '/api/stats')).body)
+    expect(live).toBe(21)
+    expect(buckets.reduce((sum: number, { grants }: { grants: number }) => sum + grants, 0)).toBe(21)
+  })
+
   it('the list of locks is shown without the numbers if a queue cannot be read', async () => {
     const store = memoryStore()
     await store.acquire({ ...ASK, resource: 'r', id: 'holder' })
     vi.spyOn(store as Required<LeaseStore>, 'waiting').mockRejectedValue(new Error('damaged'))
     expect(await shownLocks(store)).toMatchObject([{ resource: 'r', waiting: null }])
+  })
+})
+
+describe('the people in view of a room', () => {
+  it('the people in view of a room are shown to administrators, with the names of those who wait, and to nobody else', async () => {
+    await using bed = await serviceBed()
+    const [mika, jonas] = [bed.browser(), bed.browser()]
+    await mika.call('POST', '/api/documents/minutes/lock', { name: 'Mika' })
+    await jonas.call('GET', '/api/documents/minutes/lock')
+    const waiting = jonas.call('POST', '/api/documents/minutes/lock?wait=30', { name: 'Jonas' })
+    const aoi = fakeSocket(bed.server.channels, { key: 'holdfast' })
+    await aoi.enter('presence-document.minutes', { user_id: 'aoi-1', user_info: { name: 'Aoi' } })
+    const admin = bed.program(ADMIN_TOKEN)
+    const read = (who: typeof admin) => who.call('GET', '/api/locks/document:minutes')
+    const figures = (who: typeof admin) => who.call('GET', '/api/stats')
+    const aoiShown = { name: 'Aoi', session_id: 'aoi-1' }
+    await eventually(async () =>
+      expect((await read(admin)).body).toMatchObject({ queue: [{ name: 'Jonas' }], viewers: [aoiShown] }),
+    )
+    expect((await figures(admin)).body).toMatchObject({
+      viewed: [{ resource: 'document:minutes', count: 1, first: [aoiShown] }],
+    })
+    const program = bed.program(LEASE_TOKEN)
+    const { body } = await read(program)
+    expect(body).toMatchObject({ waiting: 1, viewers: [] })
+    expect(JSON.stringify(body)).not.toMatch(/Jonas|Aoi/)
+    expect((await figures(program)).body).toMatchObject({ viewed: [] })
+    expect((await read(jonas)).status).toBe(403)
+    await jonas.call('DELETE', '/api/documents/minutes/lock')
+    await waiting
   })
 })
 

@@ -11,11 +11,12 @@ import {
 import { observed } from '../announcer.ts'
 import { integer, oneOf, text } from '../http/query.ts'
 import { type Route, route } from '../http/route.ts'
-import { roomOf } from '../identity.ts'
+import { type Identity, roomOf } from '../identity.ts'
 import { errorFields, type Log } from '../log.ts'
 import { QueueCensus } from '../queue-census.ts'
 import type { Service } from '../service.ts'
 import { statsRanges } from '../stats.ts'
+import { viewedRooms, viewersOf } from '../viewers.ts'
 import { after, firstShown, limit, listQuery, prefix } from './leases.ts'
 import { lockNotFound } from './lock-replies.ts'
 
@@ -43,6 +44,8 @@ export function administrationRoutes(service: Service): Route[] {
       answers: { 200: locksListed },
       async handle(request) {
         const { leases, ...page } = await store.list(listQuery(request))
+        // Of leases that other programs took, a store that cannot push tells only here.
+        for (const lease of leases) feed.observe(lease)
         const resources = [...new Set(leases.map(({ resource }) => resource))]
         const queues = await queuesOf(service, resources, 0).catch((error: unknown) => {
           // One queue that cannot be read must not hide the leases.
@@ -60,19 +63,27 @@ export function administrationRoutes(service: Service): Route[] {
     route('GET', '/api/locks/{resource}', {
       id: 'showLock',
       action: 'observe',
-      summary: 'The leases of a resource that are live or `kept`, and its waiters, without their ids.',
+      summary:
+        'The leases of a resource that are live or `kept`, its waiters, without their ids, and who has the room open.',
       query: { limit },
       answers: { 200: lockShown },
       async handle(request) {
         const { resource } = request
-        const [[leases = []], [queue]] = await Promise.all([
+        const [[leases = []], [queue], seesPeople] = await Promise.all([
           store.read([resource]),
           queuesOf(service, [resource], request.query('limit', limit) ?? 100),
+          maySeePeople(service, request.identity),
         ])
         const holders = leases.map((lease) => observed(names.current(lease)))
         const shown = queue?.first.map(({ owner, share, place }) => toWire({ owner, share, place })) ?? []
         return {
-          body: { lock: firstShown(holders), holders, waiting: queue?.count ?? null, queue: shown },
+          body: {
+            lock: firstShown(holders),
+            holders,
+            waiting: queue?.count ?? null,
+            queue: seesPeople ? withNames(service, resource, shown) : shown,
+            viewers: seesPeople ? viewersOf(service, resource) : [],
+          },
         }
       },
     }),
@@ -119,10 +130,32 @@ export function administrationRoutes(service: Service): Route[] {
           return { total: null, queues: [] }
         })
         const { channelKey: channel_key } = settings
-        return { body: { live: feed.live, kept: feed.kept, waiters: total, queues, ...figures, channel_key } }
+        const { live, kept } = feed
+        const viewed = (await maySeePeople(service, request.identity)) ? viewedRooms(service) : []
+        return { body: { live, kept, waiters: total, queues, viewed, ...figures, channel_key } }
       },
     }),
   ]
+}
+
+/** Who waits or only looks is not in the leases, which programs may observe. Administrators see them. */
+async function maySeePeople({ authorize }: Service, identity: Identity): Promise<boolean> {
+  return authorize(identity, 'admin', '')
+}
+
+/** The store knows only the owners. Those who wait for a room have told their names. */
+function withNames<Waiter extends { readonly owner: string }>(
+  { waitingList }: Service,
+  resource: string,
+  waiters: readonly Waiter[],
+): (Waiter & { name?: string })[] {
+  const room = roomOf(resource)
+  const people = room === null ? [] : waitingList.of(room).first
+  const names = new Map(people.map(({ session_id, name }) => [session_id, name]))
+  return waiters.map((waiter) => {
+    const name = names.get(waiter.owner)
+    return name === undefined ? waiter : { ...waiter, name }
+  })
 }
 
 /** Those who wait for a resource, without their ids. */

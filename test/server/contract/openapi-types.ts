@@ -222,7 +222,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The leases of a resource that are live or `kept`, and its waiters, without their ids. */
+        /** The leases of a resource that are live or `kept`, its waiters, without their ids, and who has the room open. */
         get: operations["showLock"];
         put?: never;
         post?: never;
@@ -2487,8 +2487,13 @@ export interface operations {
                         waiting: number | null;
                         queue: {
                             owner: string;
+                            name?: string;
                             share?: (number | "unlimited") | null;
                             place: number;
+                        }[];
+                        viewers: {
+                            session_id: string;
+                            name: string | null;
                         }[];
                     };
                 };
@@ -2607,6 +2612,15 @@ export interface operations {
                             resource: string;
                             waiting: number;
                         }[];
+                        viewed: {
+                            resource: string;
+                            count: number;
+                            first: {
+                                session_id: string;
+                                name: string | null;
+                            }[];
+                        }[];
+                        since: string;
                         channel_key: string;
                         bucket_ms: number;
                         buckets: {
