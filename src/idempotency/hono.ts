@@ -4,7 +4,11 @@ import { createProtection } from './protection.ts'
 
 /** What is used of a `Context` of Hono. */
 export interface HonoContextLike {
-  readonly req: { readonly raw: Request; arrayBuffer(): Promise<ArrayBuffer> }
+  readonly req: {
+    readonly raw: Request
+    arrayBuffer(): Promise<ArrayBuffer>
+    header(name: string): string | undefined
+  }
   readonly res: Response
 }
 

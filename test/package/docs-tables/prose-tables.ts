@@ -5,6 +5,10 @@ const ADVICE = 'advice for people'
 /** Tables that no list in the code can be compared with, and why. `words.test.ts` checks the names in their cells. */
 export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/which-one.md#Which one do I need?': ADVICE,
+  'docs/comparison.md#Beside other libraries': 'facts about other libraries, from their documentation and code',
+  'docs/troubleshooting.md#Leases and workers': ADVICE,
+  'docs/troubleshooting.md#Pages and documents': ADVICE,
+  'docs/troubleshooting.md#Extensions': ADVICE,
   'README.md#Read on': 'links to pages, which `links.test.ts` follows',
   'docs/benchmarks.md#Long queues': MEASURED,
   'docs/benchmarks.md#Long queues 2': MEASURED,

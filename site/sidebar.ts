@@ -1,0 +1,45 @@
+/** Every page of `docs` in the order in which the site shows it. `prepare.ts` refuses a page that is missing here. */
+export interface Group {
+  readonly text: string
+  readonly pages: readonly string[]
+}
+
+export const groups: readonly Group[] = [
+  {
+    text: 'Start here',
+    pages: ['start/workers', 'start/jobs', 'start/documents', 'start/tabs', 'start/extension'],
+  },
+  {
+    text: 'Leases',
+    pages: ['concepts', 'guide', 'sharing', 'guard', 'locks', 'backends', 'which-one'],
+  },
+  {
+    text: 'Stores',
+    pages: [
+      'stores/redis',
+      'stores/postgres',
+      'stores/mysql',
+      'stores/sqlite',
+      'stores/etcd',
+      'stores/nats',
+      'stores/firestore',
+      'stores/file',
+      'stores/memory',
+      'stores/web',
+      'stores/http',
+      'stores/your-own',
+    ],
+  },
+  { text: 'Jobs and requests', pages: ['once', 'idempotency', 'recipes'] },
+  {
+    text: 'Documents',
+    pages: ['server', 'client', 'websocket', 'laravel', 'embedding', 'security', 'operations'],
+  },
+  { text: 'Tabs and extensions', pages: ['project-lock', 'autosave', 'sync'] },
+  { text: 'Tools', pages: ['cli', 'telemetry', 'testing', 'commonjs'] },
+  {
+    text: 'Coming from',
+    pages: ['comparison', 'coming-from-extension-storage'],
+  },
+  { text: 'Reference', pages: ['errors', 'troubleshooting', 'benchmarks'] },
+]
