@@ -122,10 +122,7 @@ function leaseOf(
     share,
     earliest,
     latest,
-    liveUntil: Math.min(
-      ...takenAway.map(({ start }) => start),
-      Math.max(end, earliest + shortest(atLeast)),
-    ),
+    liveUntil: Math.min(...takenAway.map(({ start }) => start), Math.max(end, earliest + shortest(atLeast))),
     over: Math.min(lastExpiry, ...acknowledged),
   }
 }
