@@ -1,9 +1,16 @@
 import { onAbort } from '../base/abort.ts'
-import { isObject, refuse, refuseClient, show } from '../base/arguments.ts'
+import { isObject, refuse, show } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, type LeaseErrorCode, messageOf } from '../base/errors.ts'
 import { CLIENT_HEADER, PROTOCOL_HEADER, PROTOCOL_VERSION } from '../protocol/names.ts'
 import { parseJson } from '../protocol/pusher.ts'
+import {
+  areHeaders,
+  type HeaderRecord,
+  LONGEST_RETRY_AFTER_MS,
+  type MaybeLater,
+  REQUEST_LIMIT_MS,
+} from './options.ts'
 
 /** A JSON object from the network: no field is known to exist, or to have the right type. */
 export type Body = Readonly<Partial<Record<FieldName, unknown>>>
@@ -78,37 +85,7 @@ export interface ApiOptions {
   /** Identifies this tab or process within its session. */
   readonly clientId: string
   /** Called before each request. */
-  readonly headers?: (() => Headers) | undefined
-}
-
-/** HTTP headers, a promise of them, or a function that returns either. */
-export type HeadersOption = Headers | (() => Headers)
-type Headers = HeaderRecord | PromiseLike<HeaderRecord>
-type HeaderRecord = Readonly<Record<string, string>>
-
-const LIMIT_MS = 10_000
-const LONGEST_RETRY_AFTER_MS = 300_000
-
-/** The address with a slash at its end, so that its own path is kept when a path is added. */
-export function baseUrl(url: unknown): string {
-  try {
-    const { href, protocol, username, password } = new URL(url as string)
-    // `fetch` accepts no address with a user or password.
-    if (/^https?:$/.test(protocol) && !username && !password) return href.replace(/\/?$/, '/')
-  } catch {
-    // Refused below, whatever it is.
-  }
-  refuseClient('url', 'an address such as http://localhost:4321, without a password', url)
-}
-
-/** Whether `fetch` can send these headers. */
-export function areHeaders(headers: unknown): boolean {
-  try {
-    return isObject(headers) && Boolean(new globalThis.Headers(headers as HeaderRecord))
-  } catch {
-    // A name or value that HTTP does not allow.
-    return false
-  }
+  readonly headers?: (() => MaybeLater<HeaderRecord>) | undefined
 }
 
 /** Tells the developer of a page, if there is one, why something does not work. */
@@ -124,7 +101,7 @@ export function hint(url: string, about?: ApiResponse | 'polling'): void {
 export function createApi({ url, clientId, headers }: ApiOptions): Api {
   /** Tells the developer of a page what is missing, until the server has answered. */
   let explain = (response?: ApiResponse) => hint(url, response)
-  return async ({ method, path, body, signal, keepalive = false, limit = LIMIT_MS }) => {
+  return async ({ method, path, body, signal, keepalive = false, limit = REQUEST_LIMIT_MS }) => {
     const own = await currentHeaders(headers)
     // A signal of `AbortSignal.timeout` would keep the whole request in memory until its time is over.
     const ending = new AbortController()

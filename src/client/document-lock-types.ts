@@ -1,48 +1,6 @@
-import type { Clock } from '../base/clock.ts'
 import type { Duration } from '../base/duration.ts'
-import type { HeadersOption } from './api.ts'
 import type { DocumentLockState } from './lock-state.ts'
-
-export interface DocumentLockOptions {
-  /** The address of the server. Default: the origin of the page. */
-  readonly url?: string | URL | undefined
-  /** The name that others see while this tab edits or waits. */
-  readonly name?: string | undefined
-  /**
-   * Sent with every request, such as a bearer token. A function is called before each request, so that it can return
-   * a token that is still valid.
-   */
-  readonly headers?: HeadersOption | undefined
-  /**
-   * Identifies this tab within its session. Locks of a room with the same id share the lock. Default: one random id
-   * for all locks of a page.
-   */
-  readonly clientId?: string | undefined
-  /**
-   * After this time without input in the page, a holder is asked whether it still edits, if somebody waits or asks for
-   * the lock. Without input in the next 30 s, it runs the steps of `beforeRelease` and hands over. Input in an iframe
-   * counts only if the page calls `touch()`. Default: never.
-   */
-  readonly idleAfter?: Duration | undefined
-  /**
-   * Whether the others who have the document open, with this option too, see this person, and this tab sees them in
-   * `state.people`. All lock objects of a page for one document use that of the first. Default false.
-   */
-  readonly presence?: boolean | undefined
-  /** Default: a worker's. */
-  readonly clock?: Clock | undefined
-}
-
-/** The options with the document in them, in place of a first argument. */
-export interface DocumentLockRoomOptions extends DocumentLockOptions {
-  /** Identifies the document. */
-  readonly roomId: string
-}
-
-export interface AcquireDocumentOptions {
-  /** How long to wait in the queue; 0 asks once, `Infinity` never gives up. Default 0. */
-  readonly wait?: Duration | undefined
-}
+import type { AcquireDocumentOptions } from './options.ts'
 
 export interface SavedDocument {
   readonly content: unknown

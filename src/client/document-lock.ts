@@ -1,19 +1,17 @@
-import {
-  expectBoolean,
-  expectFunction,
-  expectOptions,
-  expectText,
-  isObject,
-  refuse,
-} from '../base/arguments.ts'
-import { expectDuration } from '../base/duration.ts'
+import { expectFunction } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
-import { workerClock } from '../worker-clock/index.ts'
-import { areHeaders, baseUrl } from './api.ts'
-import type { DocumentLock, DocumentLockOptions, DocumentLockRoomOptions } from './document-lock-types.ts'
+import type { DocumentLock } from './document-lock-types.ts'
+import {
+  type CheckedLockOptions,
+  checkAcquireOptions,
+  checkLockOptions,
+  checkName,
+  type DocumentLockOptions,
+  type DocumentLockRoomOptions,
+} from './options.ts'
 import type { ReleaseStep } from './release-steps.ts'
-import { type DemandMethod, openRoomLock, type RoomLock } from './room-lock.ts'
+import { type DemandMethod, RoomLock } from './room-lock.ts'
 
 /** Identifies this page, for all its locks. */
 let pageId: string | undefined
@@ -37,62 +35,11 @@ export function createDocumentLock(
   first: string | DocumentLockRoomOptions,
   second: DocumentLockOptions = {},
 ): DocumentLock {
-  // With the room in the options, as before.
-  const whole = isObject(first) ? (first as DocumentLockRoomOptions) : undefined
-  const options: DocumentLockOptions = whole ?? second
-  expectOptions(options, {
-    url: 1,
-    name: 1,
-    headers: 1,
-    clientId: 1,
-    idleAfter: 1,
-    presence: 1,
-    clock: 1,
-    ...(whole && { roomId: 1 }),
-  })
-  const roomId = whole ? whole.roomId : first
-  const { name, headers = {}, idleAfter, presence = false, clock = workerClock() } = options
-  expectText('roomId', roomId)
-  // In the path of a request they would be another document.
-  if (/^\.\.?$/.test(roomId)) refuse('roomId', 'a name other than . and ..', roomId)
-  checkName(name)
-  const idleAfterMs = idleAfter === undefined ? undefined : expectDuration('idleAfter', idleAfter, 1000)
-  expectBoolean('presence', presence)
-  // A promise is checked when it has resolved.
-  const isLater = typeof headers === 'function' || 'then' in Object(headers)
-  if (!isLater && !areHeaders(headers)) refuse('headers', 'HTTP headers', headers)
-  const url = baseUrl(options.url ?? globalThis.location?.origin)
-  pageId ??= randomId()
-  const { clientId = pageId } = options
-  expectText('clientId', clientId)
-
-  const key = JSON.stringify([url, roomId, clientId])
-  const open = roomLocks.get(key)
-  const isShared = open?.clock === clock
-  const former = closings.get(key)
-  const isFollowed = () => ![undefined, room].includes(roomLocks.get(key))
-  const room: RoomLock = isShared
-    ? open
-    : openRoomLock({ url, roomId, clientId, clock, headers, name, idleAfterMs, presence, former, isFollowed })
-  if (isShared) room.sender.headers = headers
-  if (isShared && name) room.rename(name)
-  if (isShared && idleAfterMs) room.sender.idleAfterMs = idleAfterMs
-  const { users, objects, view } = room
-  roomLocks.set(key, room)
-  /** What this object does before it gives the lock up. */
-  const ownSteps = new Set<ReleaseStep>()
-  let closing: Promise<void> | undefined
-  /** `close` was called, and its steps are done. */
-  let isClosed = false
-  /** This object's use of the lock: its call of `acquire`, and later its lock. */
-  let use = {}
-  let giveUp = () => {}
-
-  const demand = async (method: DemandMethod) => {
-    const isGranted = await room.demand(method)
-    if (isGranted) users.add(use)
-    return isGranted
-  }
+  const options = checkLockOptions(first, second)
+  const { url, roomId } = options
+  const { key, room } = roomOf(options)
+  const { view } = room
+  const use = createLockUse(key, room)
   const lock: DocumentLock = {
     url,
     roomId,
@@ -103,15 +50,74 @@ export function createDocumentLock(
 
     subscribe(listener) {
       expectFunction('listener', listener)
-      return view.subscribe(() => isClosed || listener())
+      return view.subscribe(() => use.isClosed() || listener())
     },
 
     load: room.load,
 
     async save(content) {
-      if (isClosed) throw new LeaseError('closed', 'this lock was closed')
+      if (use.isClosed()) throw new LeaseError('closed', 'this lock was closed')
       await room.save(content)
     },
+
+    rename(name) {
+      checkName(name)
+      room.rename(name)
+    },
+
+    beforeRelease: use.beforeRelease,
+    acquire: use.acquire,
+    release: use.release,
+
+    takeover: () => use.demand('takeover'),
+    requestHandoff: () => use.demand('requestHandoff'),
+    takeOver: () => use.demand('takeOver'),
+    requestHandOver: () => use.demand('requestHandOver'),
+
+    answer: (answer) => room.answer(answer),
+    touch: () => room.holding?.touch(),
+    close: use.close,
+    [Symbol.asyncDispose]: use.close,
+  }
+  return lock
+}
+
+/** The lock of the page for this document, opened by the first of its lock objects. */
+function roomOf(options: CheckedLockOptions): { readonly key: string; readonly room: RoomLock } {
+  pageId ??= randomId()
+  const { url, roomId, clientId = pageId, clock, headers, name, idleAfterMs } = options
+  const key = JSON.stringify([url, roomId, clientId])
+  const open = roomLocks.get(key)
+  const isShared = open?.clock === clock
+  const former = closings.get(key)
+  const isFollowed = () => ![undefined, room].includes(roomLocks.get(key))
+  const room: RoomLock = isShared ? open : new RoomLock({ ...options, clientId, former, isFollowed })
+  if (isShared) room.headers = headers
+  if (isShared && name) room.rename(name)
+  if (isShared && idleAfterMs) room.idleAfterMs = idleAfterMs
+  roomLocks.set(key, room)
+  return { key, room }
+}
+
+/** What one lock object does with the lock that it shares with others. */
+interface LockUse extends Pick<DocumentLock, 'acquire' | 'release' | 'beforeRelease' | 'close'> {
+  demand(method: DemandMethod): Promise<boolean>
+  /** `close` was called, and its steps are done. */
+  isClosed(): boolean
+}
+
+function createLockUse(key: string, room: RoomLock): LockUse {
+  const { users, objects, view } = room
+  /** What this object does before it gives the lock up. */
+  const ownSteps = new Set<ReleaseStep>()
+  let closing: Promise<void> | undefined
+  let isClosed = false
+  /** This object's use of the lock: its call of `acquire`, and later its lock. */
+  let use = {}
+  let giveUp = () => {}
+  const lockUse: LockUse = {
+    isClosed: () => isClosed,
+    release,
 
     beforeRelease(work) {
       expectFunction('work', work)
@@ -124,18 +130,11 @@ export function createDocumentLock(
       }
     },
 
-    rename(newName) {
-      checkName(newName)
-      room.rename(newName)
-    },
-
-    async acquire(acquireOptions = {}) {
-      expectOptions(acquireOptions, { wait: 1 })
-      const { wait = 0 } = acquireOptions
-      const waitMs = wait === Infinity ? wait : expectDuration('wait', wait, 0)
+    async acquire(options = {}) {
+      const waitMs = checkAcquireOptions(options)
       if (closing) return false
       const own = {}
-      room.dropLost()
+      room.holding?.dropLost()
       users.add(own).delete(use)
       use = own
       giveUp()
@@ -150,51 +149,45 @@ export function createDocumentLock(
       return false
     },
 
-    async release() {
-      const ended = use
-      giveUp()
-      const done = room.runSteps(ownSteps)
-      if (done) await done
-      users.delete(ended)
-      if (users.size === 0) await room.release()
+    async demand(method) {
+      const isGranted = await room.demand(method)
+      if (isGranted) users.add(use)
+      return isGranted
     },
-
-    takeover: () => demand('takeover'),
-    requestHandoff: () => demand('requestHandoff'),
-    takeOver: () => demand('takeOver'),
-    requestHandOver: () => demand('requestHandOver'),
-
-    answer: room.answer,
-    touch: room.touch,
 
     close() {
       closing ??= end()
       return closing
     },
-
-    [Symbol.asyncDispose]: () => lock.close(),
   }
-  objects.add(lock)
-  return lock
+  objects.add(lockUse)
+  return lockUse
+
+  async function release(): Promise<void> {
+    const ended = use
+    giveUp()
+    const done = room.holding?.runSteps(ownSteps)
+    if (done) await done
+    users.delete(ended)
+    if (users.size === 0) await room.release()
+  }
 
   async function end(): Promise<void> {
     giveUp()
-    const done = room.runSteps(ownSteps)
+    const done = room.holding?.runSteps(ownSteps)
     if (done) await done
     isClosed = true
     for (const step of ownSteps) room.steps.delete(step)
     ownSteps.clear()
-    objects.delete(lock)
-    if (objects.size > 0) return lock.release()
-    if (roomLocks.get(key) === room) roomLocks.delete(key)
-    const ending = room.close()
-    closings.set(key, ending)
-    await ending
-    if (closings.get(key) === ending) closings.delete(key)
+    objects.delete(lockUse)
+    await (objects.size > 0 ? release() : closeRoom(key, room))
   }
 }
 
-/** An empty name counts as none. */
-function checkName(name: unknown): void {
-  if (name) expectText('name', name)
+async function closeRoom(key: string, room: RoomLock): Promise<void> {
+  if (roomLocks.get(key) === room) roomLocks.delete(key)
+  const ending = room.close()
+  closings.set(key, ending)
+  await ending
+  if (closings.get(key) === ending) closings.delete(key)
 }

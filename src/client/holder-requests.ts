@@ -4,9 +4,7 @@ import { leaseBatchAnswers, MAX_LEASE_BATCH } from '../protocol/index.ts'
 import type { Running } from '../stores/local/calls.ts'
 import { type Api, type ApiResponse, isAnswered, unexpected } from './api.ts'
 import { expectBody } from './lease-answers.ts'
-
-/** More connections would not be faster: what waits is sent together. */
-const MAX_IN_FLIGHT = 8
+import { MAX_BATCHES_IN_FLIGHT } from './rare-options.ts'
 
 /** A renewal or a release. */
 export interface HolderRequest {
@@ -39,7 +37,7 @@ export class HolderRequests {
   constructor(api: Api, clock: Clock, maxInFlight: number) {
     this.#api = api
     this.#clock = clock
-    this.#maxInFlight = Math.min(maxInFlight, MAX_IN_FLIGHT)
+    this.#maxInFlight = Math.min(maxInFlight, MAX_BATCHES_IN_FLIGHT)
   }
 
   send(request: HolderRequest, call: Running): Promise<ApiResponse> {

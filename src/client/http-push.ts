@@ -16,12 +16,9 @@ import {
 } from '../protocol/index.ts'
 import type { LocalListeners } from '../stores/local/listeners.ts'
 import type { Body } from './api.ts'
-import { createSocket, type Socket, type SocketOptions } from './socket.ts'
+import { PUSH_IDLE_MS, PUSH_OPEN_LIMIT_MS } from './rare-options.ts'
+import { Socket, type SocketOptions } from './socket.ts'
 
-/** How long the client's channel stays open after the last waiter or holder has gone. */
-const IDLE_MS = 2000
-/** A proxy may never answer the request for a WebSocket. The caller then asks again by HTTP. */
-const OPEN_LIMIT_MS = 2000
 const NO_SOCKET =
   'no WebSocket to the server: it is down, or a proxy blocks WebSockets, or key is not its channelKey'
 
@@ -79,7 +76,7 @@ export class HttpPush {
   /** Resolves when wake-ups arrive. Rejects if the connection cannot be opened now. */
   async open(signal: AbortSignal): Promise<void> {
     this.openForHolder()
-    const limit = pause(this.#clock, OPEN_LIMIT_MS, { background: true }).then(() => {
+    const limit = pause(this.#clock, PUSH_OPEN_LIMIT_MS, { background: true }).then(() => {
       throw new LeaseError('store-unavailable', NO_SOCKET)
     })
     await Promise.race([this.#own.join(signal), limit])
@@ -139,7 +136,7 @@ export class HttpPush {
         this.#cancelIdle = this.#listeners.isNeeded ? this.#closeWhenIdle() : undefined
         if (!this.#cancelIdle) this.#own.socket.close()
       },
-      IDLE_MS,
+      PUSH_IDLE_MS,
       true,
     )
   }
@@ -158,7 +155,7 @@ class PushChannel {
   #joining: PromiseWithResolvers<void> | undefined
 
   constructor(options: Omit<SocketOptions, 'onConnection' | 'onRefused'>) {
-    this.socket = createSocket({
+    this.socket = new Socket({
       ...options,
       onJoined: (again) => {
         this.#takeJoining()?.resolve()

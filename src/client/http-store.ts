@@ -1,7 +1,5 @@
 import type * as v from 'valibot'
 import type { Stop } from '../base/abort.ts'
-import { expectFunction, expectOptions, expectText, refuseClient } from '../base/arguments.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -25,38 +23,14 @@ import { fromWire, leaseGrant, leaseRenewed, leasesRead, leasesSwept, toWire } f
 import type { Running } from '../stores/local/calls.ts'
 import { LocalListeners } from '../stores/local/listeners.ts'
 import { StoreCalls } from '../stores/local/store-calls.ts'
-import {
-  type Api,
-  type ApiRequest,
-  type ApiResponse,
-  areHeaders,
-  available,
-  baseUrl,
-  createApi,
-  unexpected,
-} from './api.ts'
+import { type Api, type ApiRequest, type ApiResponse, available, createApi, unexpected } from './api.ts'
 import { type HolderRequest, HolderRequests, pathOf } from './holder-requests.ts'
 import { HttpPush } from './http-push.ts'
 import { anyLost, anyRefusal, anyReleased, expectBody, holdersOf, isValid, leaseOf } from './lease-answers.ts'
+import { type CheckedHttpStoreOptions, checkHttpStoreOptions, type HttpStoreOptions } from './options.ts'
+import { MOST_LISTED_AT_ONCE, READ_AT_ONCE } from './rare-options.ts'
 
-/** How many names one request may read. */
-const READ_AT_ONCE = 100
-/** How many leases the server lists or sweeps at once. */
-const MOST_AT_ONCE = 1000
-/** Node opens a connection for each request in flight, and a browser has six for a host. */
-const MAX_IN_FLIGHT = 32
-
-export interface HttpStoreOptions {
-  /** One of the server's `leaseTokens` or `adminTokens`. */
-  readonly token?: string | undefined
-  /** The public key of the server's WebSocket. Default `holdfast`. */
-  readonly key?: string | undefined
-  /** How many acquire requests may be in flight. The others wait in this process, in order. Default 32. */
-  readonly maxInFlight?: number | undefined
-  /** Further headers of each request, such as those that continue a trace. Called for each request. */
-  readonly headers?: (() => Readonly<Record<string, string>>) | undefined
-  readonly clock?: Clock | undefined
-}
+export type { HttpStoreOptions } from './options.ts'
 
 /**
  * Leases at a Holdfast server, for programs that cannot reach its database.
@@ -65,15 +39,7 @@ export interface HttpStoreOptions {
  * const leases = createLeases(httpStore('https://locks.example.com', { token }))
  */
 export function httpStore(url: string | URL, options: HttpStoreOptions = {}): LeaseStore {
-  expectOptions(options, { token: 1, key: 1, maxInFlight: 1, headers: 1, clock: 1 })
-  const { token, key = 'holdfast', maxInFlight = MAX_IN_FLIGHT, clock = systemClock } = options
-  if (token !== undefined) expectText('token', token)
-  expectText('key', key)
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  if (!areHeaders(headers)) refuseClient('token', 'text that an HTTP header can contain', token)
-  const { headers: more } = options
-  if (more !== undefined) expectFunction('headers', more)
-  return new HttpStore(baseUrl(url), () => ({ ...more?.(), ...headers }), key, maxInFlight, clock)
+  return new HttpStore(checkHttpStoreOptions(url, options))
 }
 
 class HttpStore implements LeaseStore {
@@ -88,13 +54,7 @@ class HttpStore implements LeaseStore {
   readonly #push: HttpPush
   readonly #closed = new AbortController()
 
-  constructor(
-    url: string,
-    headers: () => Readonly<Record<string, string>>,
-    key: string,
-    maxInFlight: number,
-    clock: Clock,
-  ) {
+  constructor({ url, headers, key, maxInFlight, clock }: CheckedHttpStoreOptions) {
     const clientId = this.#clientId
     const api = createApi({ url, clientId, headers })
     const listeners = new LocalListeners(clock)
@@ -148,7 +108,9 @@ class HttpStore implements LeaseStore {
 
   waiting({ resources, limit }: WaitingQuery, call?: CallOptions): Promise<WaitingQueue[]> {
     return this.#calls.run(async (stop) => {
-      const parts = await this.#readParts(resources, stop, { waiting: String(Math.min(limit, MOST_AT_ONCE)) })
+      const parts = await this.#readParts(resources, stop, {
+        waiting: String(Math.min(limit, MOST_LISTED_AT_ONCE)),
+      })
       return parts.flatMap(({ queues = [] }) =>
         queues.map(({ count, first }) => ({ count, first: first.map(fromWire) })),
       )
@@ -156,7 +118,7 @@ class HttpStore implements LeaseStore {
   }
 
   async list({ limit, prefix, after }: ListQuery, call?: CallOptions): Promise<LeasePage> {
-    const query = new URLSearchParams({ limit: String(Math.min(limit, MOST_AT_ONCE)) })
+    const query = new URLSearchParams({ limit: String(Math.min(limit, MOST_LISTED_AT_ONCE)) })
     if (prefix) query.set('prefix', prefix)
     if (after) query.set('after', after)
     const response = await this.#send({ method: 'GET', path: `api/leases?${query}` }, call)
@@ -168,7 +130,7 @@ class HttpStore implements LeaseStore {
   }
 
   async sweep({ limit }: { readonly limit: number }, call?: CallOptions): Promise<LeaseRecord[]> {
-    const body = { limit: Math.min(limit, MOST_AT_ONCE) }
+    const body = { limit: Math.min(limit, MOST_LISTED_AT_ONCE) }
     const response = await this.#send({ method: 'POST', path: 'api/sweep', body }, call)
     return expectBody(response, leasesSwept).leases.map(leaseOf)
   }

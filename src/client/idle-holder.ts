@@ -6,11 +6,8 @@
  */
 import type { Clock } from '../base/clock.ts'
 import type { LockView } from './lock-view.ts'
+import { ASK_IDLE_MS, TO_ANSWER_MS } from './rare-options.ts'
 
-/** How long an idle holder is asked before it hands over. */
-const ASK_MS = 30_000
-/** What is left of a request when an idle holder hands over, to save and to answer. */
-const TO_ANSWER_MS = 3000
 const INPUT = ['keydown', 'pointerdown', 'pointermove', 'wheel', 'input'] as const
 
 export interface IdleHolderOptions {
@@ -54,7 +51,9 @@ export function watchIdleHolder({ clock, view, idleAfterMs, handOver }: IdleHold
     const isAsked = request?.kind === 'request' && request.postponedUntil === null && !request.isOwn
     if (!isAsked && waiting === 0) return undefined
     const now = clock.now()
-    return isAsked ? Math.max(now, Math.min(now + ASK_MS, request.until - TO_ANSWER_MS)) : now + ASK_MS
+    return isAsked
+      ? Math.max(now, Math.min(now + ASK_IDLE_MS, request.until - TO_ANSWER_MS))
+      : now + ASK_IDLE_MS
   }
 
   function end(): void {

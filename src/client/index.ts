@@ -1,17 +1,14 @@
-export type { HeadersOption } from './api.ts'
 export { createDocumentLock } from './document-lock.ts'
 export type {
-  AcquireDocumentOptions,
   DocumentLock,
-  DocumentLockOptions,
-  DocumentLockRoomOptions,
   SavedDocument,
 } from './document-lock-types.ts'
 export { type DraftCodec, jsonCodec, textCodec } from './draft/codecs.ts'
 export { createDraft } from './draft/draft.ts'
-export type { Draft, DraftOptions, DraftState, DraftStatus } from './draft/draft-types.ts'
+export type { Draft, DraftState, DraftStatus } from './draft/draft-types.ts'
 export { mergeJson } from './draft/merge-json.ts'
 export { type Merged, mergeText } from './draft/merge-text.ts'
+export type { DraftOptions } from './draft/options.ts'
 export {
   type FollowContentOptions,
   type FollowedContent,
@@ -30,3 +27,9 @@ export {
   type Participant,
   type Person,
 } from './lock-state.ts'
+export type {
+  AcquireDocumentOptions,
+  DocumentLockOptions,
+  DocumentLockRoomOptions,
+  HeadersOption,
+} from './options.ts'

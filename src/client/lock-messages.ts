@@ -100,9 +100,7 @@ function queueAction(
   me: Person | null,
 ): DocumentLockAction {
   const waiters = queue.map(personOf)
-  const place = waiters.findIndex(
-    ({ sessionId, clientId }) => sessionId === me?.sessionId && clientId === me.clientId,
-  )
+  const place = waiters.findIndex((waiter) => isSameTab(waiter, me))
   const waiting = typeof count === 'number' ? count : queue.length
   return { type: 'queue', queue: { waiting, waiters }, place: place < 0 ? null : place }
 }
@@ -110,6 +108,10 @@ function queueAction(
 export function personOf(value: unknown): Person {
   const { session_id, client_id, name } = Object(value) as Body
   return { sessionId: textOf(session_id) ?? '', clientId: textOf(client_id), name: textOf(name) }
+}
+
+export function isSameTab(a: Person, b: Person | null): boolean {
+  return a.sessionId === b?.sessionId && a.clientId === b.clientId
 }
 
 function textOf(value: unknown): string | null {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../testing/index.ts'
 import type { ApiResponse } from './api.ts'
-import { createHoldRequests } from './hold-requests.ts'
+import { HoldRequests } from './hold-requests.ts'
 import { createLockRequests, inOneSession } from './lock-requests.ts'
 
 afterEach(() => vi.unstubAllGlobals())
@@ -31,8 +31,8 @@ function serve(respond: Respond) {
     expectResponse: () => () => {},
   }
   const lockRequests = createLockRequests(options)
-  const requests = { ...lockRequests, ...createHoldRequests(options, lockRequests) }
-  return { clock, requests, sent }
+  const requests = new HoldRequests(options, lockRequests)
+  return { clock, requests, lockRequests, sent }
 }
 
 const never = new AbortController().signal
@@ -162,7 +162,7 @@ describe('a 200 that is not an answer of Holdfast', () => {
     ['acquire', (requests) => requests.acquire(0, never)],
     ['acquire with a wait', (requests) => requests.acquire(1000, never)],
     ['take over', (requests) => requests.demand('takeover', never)],
-    ['renew', (requests) => requests.renew({ resource: 'r', id: '5', ttl: 1000 })],
+    ['renew', (requests) => requests.renew()],
     ['resume', (requests) => requests.resume()],
   ]
   it.each(calls.flatMap(([name, call]) => bodies.map(([what, body]) => [name, what, body, call] as const)))(
@@ -176,14 +176,14 @@ describe('a 200 that is not an answer of Holdfast', () => {
   it.each([...bodies.slice(0, 3), ['a failure', '{"success":false}']])(
     'is neither a save nor a document nor a release: %s',
     async (_, body) => {
-      const { requests } = serve(() => new Response(body))
+      const { requests, lockRequests } = serve(() => new Response(body))
       const message = expect.stringContaining('the server answered 200: not a response of Holdfast')
       const failure = { code: 'store-failed', message }
       await expect(requests.save('text', 5)).rejects.toMatchObject(failure)
-      await expect(requests.load()).rejects.toMatchObject(failure)
-      await expect(requests.read()).rejects.toMatchObject(failure)
+      await expect(lockRequests.load()).rejects.toMatchObject(failure)
+      await expect(lockRequests.read()).rejects.toMatchObject(failure)
       await expect(requests.answer('id', { granted: true })).rejects.toMatchObject(failure)
-      await expect(requests.release({ resource: 'r', id: '5' })).rejects.toMatchObject(failure)
+      await expect(requests.release({ id: '5' })).rejects.toMatchObject(failure)
       await expect(requests.acquire(0, never)).rejects.toMatchObject(failure)
     },
   )

@@ -4,13 +4,8 @@ import { type Body, hint, isSignedOut, retryAfterOf } from './api.ts'
 import type { LockRequests } from './lock-requests.ts'
 import type { DocumentLockPhase } from './lock-state.ts'
 import type { LockView } from './lock-view.ts'
+import { MOST_READ_DOUBLINGS, POLL_MS, SOONEST_READ_MS } from './options.ts'
 import type { Socket, SocketOptions } from './socket.ts'
-
-/** Doubled with every failed read in a row, up to 64 times. */
-const SOONEST_READ_MS = 500
-const MOST_DOUBLINGS = 6
-/** While no events arrive, a change is seen after this time. */
-const POLL_MS = 2000
 
 export interface LockUpdatesOptions {
   readonly url: string
@@ -28,109 +23,109 @@ export interface LockUpdatesOptions {
   readonly onLeave: () => void
 }
 
-export interface LockUpdates {
-  /** Opens the socket as soon as the server has said where the events are. Until then the lock is read often. */
-  connect(createSocket: CreateSocket): void
-  /** Reads who holds the lock. */
-  refresh(): Promise<void>
-  /** The server has answered a request. */
-  onResponse(): void
-  close(): void
-}
-
-type CreateSocket = (options: SocketOptions) => Socket
+type SocketClass = new (options: SocketOptions) => Socket
 
 /**
  * Keeps the view up to date, by the room's events and by reading the lock again: after a gap, when the page wakes,
  * before the lock of another tab would expire, because no event reports the heartbeats of that tab, and often while
  * no events arrive.
  */
-export function followLock(options: LockUpdatesOptions): LockUpdates {
-  const { url, clock, view, requests, presentAs, onEvent, onAwake, onOffline, onLeave } = options
-  let createSocket: CreateSocket | undefined
-  let socket: Socket | undefined
+export class LockUpdates {
+  readonly #options: LockUpdatesOptions
+  readonly #endings: readonly (() => void)[]
+  #socketClass: SocketClass | undefined
+  #socket: Socket | undefined
+  #isSocketOpen = false
   /** The server has answered a read. */
-  let isRead = false
-  let isSocketOpen = false
-  let failures = 0
+  #isRead = false
+  #failures = 0
   /** The server did not answer the last read. */
-  let isUnreachable = false
+  #isUnreachable = false
   /** The server has asked for no read before this time. */
-  let notBefore = -Infinity
-  let isClosed = false
-  let cancelRead = () => {}
+  #notBefore = -Infinity
+  #isClosed = false
+  #cancelRead = () => {}
 
-  const unsubscribe = view.subscribe(() => {
-    listen()
-    readInTime()
-  })
-  const onWake = () => {
-    onAwake()
-    socket?.checkNow()
-    void refresh()
-  }
-  const unfollowPage = followPage({ onWake, onOffline, onLeave })
-  void refresh()
-
-  return {
-    refresh,
-    connect(create) {
-      createSocket = create
-      listen()
-    },
-    onResponse() {
-      const { connected, phase } = view.state
-      if (!connected) view.change({ connected: true, ...(isPassive(phase) && { error: null }) })
-      // The server is back, so the socket need not wait for its next attempt. If the server has answered all the
-      // time, and only sockets fail, they have their own pauses.
-      if (isUnreachable) socket?.checkNow()
-      isUnreachable = false
-    },
-    close() {
-      isClosed = true
-      unsubscribe()
-      unfollowPage()
-      cancelRead()
-      socket?.close()
-    },
-  }
-
-  async function refresh(): Promise<void> {
-    const wasRead = isRead
-    try {
-      await requests.read()
-      failures = 0
-      isRead = true
-      // What was saved between two reads is not known, unless the events tell it.
-      if (wasRead && !socket?.isJoined) onGap()
-    } catch (error) {
-      failures++
-      onReadFailed(asLeaseError(error))
+  constructor(options: LockUpdatesOptions) {
+    const { view, onAwake, onOffline, onLeave } = options
+    this.#options = options
+    const onChange = () => {
+      this.#listen()
+      this.#readInTime()
     }
-    readInTime()
+    const onWake = () => {
+      onAwake()
+      this.#socket?.checkNow()
+      void this.refresh()
+    }
+    this.#endings = [view.subscribe(onChange), followPage({ onWake, onOffline, onLeave })]
+    void this.refresh()
+  }
+
+  /** Opens the socket as soon as the server has said where the events are. Until then the lock is read often. */
+  connect(socketClass: SocketClass): void {
+    this.#socketClass = socketClass
+    this.#listen()
+  }
+
+  /** Reads who holds the lock. */
+  async refresh(): Promise<void> {
+    const wasRead = this.#isRead
+    try {
+      await this.#options.requests.read()
+      this.#failures = 0
+      this.#isRead = true
+      // What was saved between two reads is not known, unless the events tell it.
+      if (wasRead && !this.#socket?.isJoined) this.#onGap()
+    } catch (error) {
+      this.#failures++
+      this.#onReadFailed(asLeaseError(error))
+    }
+    this.#readInTime()
+  }
+
+  /** The server has answered a request. */
+  onResponse(): void {
+    const { view } = this.#options
+    const { connected, phase } = view.state
+    if (!connected) view.change({ connected: true, ...(isPassive(phase) && { error: null }) })
+    // The server is back, so the socket need not wait for its next attempt. If the server has answered all the
+    // time, and only sockets fail, they have their own pauses.
+    if (this.#isUnreachable) this.#socket?.checkNow()
+    this.#isUnreachable = false
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const end of this.#endings) end()
+    this.#cancelRead()
+    this.#socket?.close()
   }
 
   /** Events before this were missed. */
-  function onGap(): void {
+  #onGap(): void {
+    const { view } = this.#options
     view.change({ gaps: view.state.gaps + 1 })
   }
 
-  function onReadFailed(error: LeaseError): void {
+  #onReadFailed(error: LeaseError): void {
+    const { clock, view } = this.#options
     const { phase, me } = view.state
     const isUnknown = isPassive(phase) && me === null
-    isUnreachable = error.code === 'store-unavailable'
-    notBefore = clock.monotonic() + retryAfterOf(error)
-    if (error.retryable && !isSocketOpen) view.change({ connected: false, ...(isUnknown && { error }) })
+    this.#isUnreachable = error.code === 'store-unavailable'
+    this.#notBefore = clock.monotonic() + retryAfterOf(error)
+    if (error.retryable && !this.#isSocketOpen) view.change({ connected: false, ...(isUnknown && { error }) })
     if (isPassive(phase) && isSignedOut(error)) view.dispatch({ type: 'signed-out', error })
     // The first response is not Holdfast's, so the page knows nothing about the document.
     else if (isUnknown && !error.retryable) view.dispatch({ type: 'error', error })
   }
 
   /** The first response says where the events of the room are. */
-  function listen(): void {
+  #listen(): void {
+    const { url, clock, view, requests, presentAs, onEvent } = this.#options
     const { terms } = view
-    if (socket || isClosed || !terms || !createSocket) return
-    socket = createSocket({
+    if (this.#socket || this.#isClosed || !terms || !this.#socketClass) return
+    this.#socket = new this.#socketClass({
       url,
       key: terms.channel_key,
       // The forms of a room's channel have the same events.
@@ -143,37 +138,41 @@ export function followLock(options: LockUpdatesOptions): LockUpdates {
         if (!event.startsWith('pusher')) view.onEvent(event, data)
         onEvent(event, data)
       },
-      // Events before this were missed.
-      onJoined() {
-        onGap()
-        void refresh()
+      onJoined: () => {
+        this.#onGap()
+        void this.refresh()
       },
-      onConnection(isOpen) {
-        const wasOpen = isSocketOpen
-        isSocketOpen = isOpen
-        if (isClosed) return
-        if (isOpen || wasOpen) view.change({ connected: isOpen })
-        if (isOpen) onAwake()
-        else if (wasOpen) void refresh()
-        else if (view.state.connected) hint(url, 'polling')
-      },
+      onConnection: (isOpen) => this.#onConnection(isOpen),
     })
-    socket.open()
+    this.#socket.open()
   }
 
-  function readInTime(): void {
-    cancelRead()
+  #onConnection(isOpen: boolean): void {
+    const { url, view, onAwake } = this.#options
+    const wasOpen = this.#isSocketOpen
+    this.#isSocketOpen = isOpen
+    if (this.#isClosed) return
+    if (isOpen || wasOpen) view.change({ connected: isOpen })
+    if (isOpen) onAwake()
+    else if (wasOpen) void this.refresh()
+    else if (view.state.connected) hint(url, 'polling')
+  }
+
+  #readInTime(): void {
+    const { clock, view } = this.#options
     const { holder } = view.state
+    const failures = this.#failures
+    this.#cancelRead()
     // Nobody looks at a hidden page, and it reads again when it is shown.
-    const isPolling = !socket?.isJoined && view.terms !== null && !globalThis.document?.hidden
-    if (isClosed || ((!holder || holder.isMe) && failures === 0 && !isPolling)) return
+    const isPolling = !this.#socket?.isJoined && view.terms !== null && !globalThis.document?.hidden
+    if (this.#isClosed || ((!holder || holder.isMe) && failures === 0 && !isPolling)) return
     const left = holder ? holder.expiresAt - clock.now() : POLL_MS
     const half = (view.terms?.ttl_ms ?? 0) / 2
     const latest = isPolling ? POLL_MS : Infinity
-    const soonest = SOONEST_READ_MS * 2 ** Math.min(failures, MOST_DOUBLINGS)
+    const soonest = SOONEST_READ_MS * 2 ** Math.min(failures, MOST_READ_DOUBLINGS)
     const wanted = Math.min(left > half ? left - half : left, latest)
-    const due = Math.max(wanted, soonest, notBefore - clock.monotonic()) * (1 + clock.random() / 4)
-    cancelRead = clock.setTimer(() => void refresh(), due, true)
+    const due = Math.max(wanted, soonest, this.#notBefore - clock.monotonic()) * (1 + clock.random() / 4)
+    this.#cancelRead = clock.setTimer(() => void this.refresh(), due, true)
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../testing/index.ts'
-import { createHoldRequests } from './hold-requests.ts'
+import { HoldRequests } from './hold-requests.ts'
 import { createLockRequests } from './lock-requests.ts'
 
 const TERMS = { ttl_ms: 30_000, heartbeat_ms: 10_000, channel: 'document.r', channel_key: 'holdfast' }
@@ -23,7 +23,7 @@ function behindProxy(url: string, limitMs: number, onLimit: () => Response) {
   const wait = async (totalMs: number) => {
     const name = () => 'Mika'
     const options = { url, roomId: 'r', clientId: 'tab', clock, name, expectResponse: () => () => {} }
-    const waiting = createHoldRequests(options, createLockRequests(options)).acquire(
+    const waiting = new HoldRequests(options, createLockRequests(options)).acquire(
       totalMs,
       new AbortController().signal,
     )

@@ -4,6 +4,8 @@ import type { Grant, HoldRequests } from './hold-requests.ts'
 
 type Slot = 'acquire' | 'demand'
 
+export type PendingRequests = ReturnType<typeof trackRequests>
+
 /** The requests for the lock that are under way: at most one in each slot. */
 export function trackRequests(requests: HoldRequests, isHeld: () => boolean) {
   const pending = new Map<Slot, AbortController>()

@@ -5,9 +5,7 @@
 import type { Body } from './api.ts'
 import type { Participant } from './lock-state.ts'
 import type { LockView } from './lock-view.ts'
-
-/** Of more people, only these are in the state. */
-const MAX_PEOPLE = 100
+import { MAX_PEOPLE } from './rare-options.ts'
 
 /** Returns a function that takes the events of the room's channel. */
 export function followPeople(view: LockView): (event: string, data: Body) => void {

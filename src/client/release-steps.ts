@@ -1,8 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { pause } from '../base/pause.ts'
-
-/** A step may take as long as one request. After that the lock is released all the same. */
-const LIMIT_MS = 10_000
+import { STEP_LIMIT_MS } from './rare-options.ts'
 
 /** What happens before the lock is given up, such as a last save. */
 export interface ReleaseStep {
@@ -10,7 +8,7 @@ export interface ReleaseStep {
 }
 
 /**
- * Starts the steps at once. `undefined`: all are done, so that the caller may go on in the same turn. What a step
+ * Starts the steps at once. `undefined`: all are done, so that the caller may go on without a pause. What a step
  * throws is its own problem: the lock is released anyway.
  */
 export function runSteps(steps: Iterable<ReleaseStep>, clock: Clock): Promise<unknown> | undefined {
@@ -24,5 +22,5 @@ export function runSteps(steps: Iterable<ReleaseStep>, clock: Clock): Promise<un
     }
   }
   if (open.length === 0) return undefined
-  return Promise.race([Promise.allSettled(open), pause(clock, LIMIT_MS, { background: true })])
+  return Promise.race([Promise.allSettled(open), pause(clock, STEP_LIMIT_MS, { background: true })])
 }

@@ -1,10 +1,7 @@
 import type { Clock } from '../base/clock.ts'
-
-/** Doubled with every failure in a row, up to 16 times. */
-const RETRY_MS = 1000
-const MOST_DOUBLINGS = 4
+import { MOST_RETRY_DOUBLINGS, RETRY_MS } from './options.ts'
 
 /** How long to wait after this many failures before. Not all tabs try again at the same time. */
 export function retryMs(failures: number, clock: Clock): number {
-  return RETRY_MS * 2 ** Math.min(failures, MOST_DOUBLINGS) * (1 + clock.random() / 4)
+  return RETRY_MS * 2 ** Math.min(failures, MOST_RETRY_DOUBLINGS) * (1 + clock.random() / 4)
 }

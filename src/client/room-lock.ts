@@ -1,14 +1,15 @@
 import type { Clock } from '../base/clock.ts'
+import type { Duration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { FIRST_CALL_MS } from '../base/options.ts'
 import { pause } from '../base/pause.ts'
-import type { HeadersOption } from './api.ts'
 import type { DocumentLock } from './document-lock-types.ts'
 import type { Holding } from './holding.ts'
 import { loadHolding } from './load-holding.ts'
-import { createLockRequests } from './lock-requests.ts'
-import { followLock } from './lock-updates.ts'
+import { createLockRequests, type LockRequests } from './lock-requests.ts'
+import { LockUpdates } from './lock-updates.ts'
 import { createLockView, type LockView } from './lock-view.ts'
+import type { CheckedLockOptions, HeadersOption } from './options.ts'
 import type { ReleaseStep } from './release-steps.ts'
 import { retryMs } from './retry-ms.ts'
 
@@ -16,179 +17,150 @@ const BACKGROUND = { background: true }
 
 type HoldingModule = Awaited<ReturnType<typeof loadHolding>>
 
-export interface RoomLockOptions {
-  readonly url: string
-  readonly roomId: string
+export interface RoomLockOptions extends CheckedLockOptions {
   readonly clientId: string
-  readonly clock: Clock
-  readonly name: string | undefined
-  readonly headers: HeadersOption
-  readonly idleAfterMs: number | undefined
-  readonly presence: boolean
   /** Resolves when the closed lock of the same id has told the server that it is over. */
   readonly former: Promise<void> | undefined
   /** Whether a later lock has the same id. What this one gives back would then be taken from that one. */
   readonly isFollowed: () => boolean
 }
 
-/** The lock of one document for one tab, for all lock objects of the page. */
-export interface RoomLock
-  extends Omit<
-    DocumentLock,
-    | 'url'
-    | 'roomId'
-    | 'state'
-    | 'subscribe'
-    | 'acquire'
-    | 'beforeRelease'
-    | DemandMethod
-    | typeof Symbol.asyncDispose
-  > {
-  readonly clock: Clock
-  readonly view: LockView
-  /** What requests carry: the name that others see, which `rename` changes, and the headers. And when it is idle. */
-  readonly sender: { name: string | undefined; headers: HeadersOption; idleAfterMs: number | undefined }
-  /** The lock objects that share it. */
-  readonly objects: Set<DocumentLock>
-  /** Their uses of the lock: calls that wait for it, and those that were granted. Empty after a loss. */
-  readonly users: Set<object>
-  /** The steps of all lock objects before the lock is given up. */
-  readonly steps: Set<ReleaseStep>
-  /** See `Holding`. */
-  runSteps(steps: Iterable<ReleaseStep>): Promise<unknown> | undefined
-  dropLost(): void
-  acquire(waitMs: number): Promise<boolean>
-  demand(method: DemandMethod): Promise<boolean>
-}
-
 export type DemandMethod = 'takeover' | 'requestHandoff' | 'takeOver' | 'requestHandOver'
 
-export function openRoomLock(options: RoomLockOptions): RoomLock {
-  const { url, clock, name, headers, idleAfterMs } = options
-  const sender = { name, headers, idleAfterMs }
-  const users = new Set<object>()
-  const steps = new Set<ReleaseStep>()
-  /** `undefined` until it is loaded. Until then nothing was requested, so that there is nothing to give up. */
-  let holding: Holding | undefined
+/** The lock of one document for one tab, for all lock objects of the page. */
+export class RoomLock {
+  readonly #options: RoomLockOptions
+  /** The name that others see. */
+  #name: string | undefined
+  readonly #shownName = () => this.#name || undefined
+  readonly #requests: LockRequests
+  readonly #updates: LockUpdates
   /** Replaced by every release: what was called before no longer wants the lock. */
-  let period = {}
-  let isClosed = false
+  #period = {}
+  /** `undefined` until it is loaded. Until then nothing was requested, so that there is nothing to give up. */
+  holding: Holding | undefined
+  readonly clock: Clock
+  readonly view: LockView
+  isClosed = false
+  headers: HeadersOption
+  idleAfterMs: number | undefined
+  /** The lock objects that use it. */
+  readonly objects = new Set<object>()
+  /** Their uses of the lock: calls that wait for it, and those that were granted. Empty after a loss. */
+  readonly users = new Set<object>()
+  /** The steps of all lock objects before the lock is given up. */
+  readonly steps = new Set<ReleaseStep>()
+  readonly load: DocumentLock['load']
 
-  const view = createLockView(clock)
-  const { dispatch, change } = view
-  const requests = createLockRequests({
-    ...options,
-    headers: () => (typeof sender.headers === 'function' ? sender.headers() : sender.headers),
-    expectResponse() {
-      const onResponse = view.expectResponse()
-      return (response) => {
-        onResponse(response)
-        holding?.onResponse(response)
-        updates.onResponse()
-      }
-    },
-  })
-  const updates = followLock({
-    url,
-    clock,
-    view,
-    requests,
-    presentAs: options.presence ? () => sender.name || undefined : undefined,
-    onEvent: (event, data) => holding?.onEvent(event, data),
-    // What could not be loaded may be there now.
-    onAwake: () => void (holding ? holding.resume() : load().catch(() => {})),
-    onOffline: () => dispatch({ type: 'troubled', error: null }),
-    onLeave: () => holding?.onLeave(),
-  })
-  const lock: RoomLock = {
-    clock,
-    sender,
-    users,
-    objects: new Set(),
-    view,
-    steps,
-    load: requests.load,
-    runSteps: (chosen) => holding?.runSteps(chosen),
-    dropLost: () => holding?.dropLost(),
-
-    rename(name) {
-      if (name === sender.name) return
-      sender.name = name
-      // The heartbeat carries the name.
-      if (holding?.isHeld()) void holding.resume()
-    },
-
-    async acquire(waitMs) {
-      if (holding?.isHeld()) return true
-      if (isClosed) return false
-      const isWaiting = view.state.phase === 'waiting'
-      const outcome = holding ? holding.acquire(waitMs) : acquireWhenLoaded(waitMs)
-      if (!waitMs || waitMs === Infinity) return outcome
-      // The first request is on its way, and always has this long.
-      const limitMs = isWaiting ? waitMs : Math.max(waitMs, FIRST_CALL_MS)
-      return Promise.race([outcome, pause(clock, limitMs, BACKGROUND).then(() => false)])
-    },
-
-    async release() {
-      period = {}
-      if (holding) await holding.release()
-      else dispatch({ type: 'released' })
-    },
-
-    async save(content) {
-      const { token } = view.state
-      if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
-      await holding?.save(content, token)
-    },
-
-    async demand(method) {
-      if (holding) return holding[method]()
-      const own = period
-      try {
-        const loaded = await load()
-        return own === period && loaded[method]()
-      } catch (error) {
-        change({ demand: 'failed', error: error as LeaseError })
-        return false
-      }
-    },
-
-    answer: async (answer) => (await load()).answer(answer),
-
-    touch: () => holding?.touch(),
-
-    async close() {
-      isClosed = true
-      view.close()
-      updates.close()
-      await lock.release()
-    },
-  }
-  // At once, because most pages acquire soon. If it fails, the next call loads it again.
-  const loading = loadHolding()
-  if (loading instanceof Promise) loading.then(start).catch(() => {})
-  else start(loading)
-  return lock
-
-  function start({ createHolding, createSocket }: HoldingModule): Holding {
-    updates.connect(createSocket)
-    holding ??= createHolding({
+  constructor(options: RoomLockOptions) {
+    const { clock, name, headers, idleAfterMs, presence } = options
+    const view = createLockView(clock)
+    const requests = createLockRequests({
       ...options,
-      name: () => sender.name || undefined,
-      idleAfterMs: () => sender.idleAfterMs,
+      headers: () => (typeof this.headers === 'function' ? this.headers() : this.headers),
+      expectResponse: () => {
+        const onResponse = view.expectResponse()
+        return (response) => {
+          onResponse(response)
+          this.holding?.onResponse(response)
+          this.#updates.onResponse()
+        }
+      },
+    })
+    this.#options = options
+    this.#requests = requests
+    this.#name = name
+    this.headers = headers
+    this.idleAfterMs = idleAfterMs
+    this.clock = clock
+    this.view = view
+    this.load = requests.load
+    this.#updates = new LockUpdates({
+      ...options,
       view,
       requests,
-      updates,
-      users,
-      steps,
-      isClosed: () => isClosed,
+      presentAs: presence ? this.#shownName : undefined,
+      onEvent: (event, data) => this.holding?.onEvent(event, data),
+      // What could not be loaded may be there now.
+      onAwake: () => void (this.holding ? this.holding.resume() : this.#load().catch(() => {})),
+      onOffline: () => view.dispatch({ type: 'troubled', error: null }),
+      onLeave: () => this.holding?.onLeave(),
     })
-    return holding
+    // At once, because most pages acquire soon. If it fails, the next call loads it again.
+    const loading = loadHolding()
+    if (loading instanceof Promise) loading.then((loaded) => this.#start(loaded)).catch(() => {})
+    else this.#start(loading)
   }
 
-  async function load(): Promise<Holding> {
+  rename(name: string | undefined): void {
+    if (name === this.#name) return
+    this.#name = name
+    // The heartbeat carries the name.
+    if (this.holding?.isHeld()) void this.holding.resume()
+  }
+
+  async acquire(waitMs: number): Promise<boolean> {
+    const holding = this.holding
+    if (holding?.isHeld()) return true
+    if (this.isClosed) return false
+    const isWaiting = this.view.state.phase === 'waiting'
+    const outcome = holding ? holding.acquire(waitMs) : this.#acquireWhenLoaded(waitMs)
+    if (!waitMs || waitMs === Infinity) return outcome
+    // The first request is on its way, and always has this long.
+    const limitMs = isWaiting ? waitMs : Math.max(waitMs, FIRST_CALL_MS)
+    return Promise.race([outcome, pause(this.clock, limitMs, BACKGROUND).then(() => false)])
+  }
+
+  async release(): Promise<void> {
+    this.#period = {}
+    if (this.holding) await this.holding.release()
+    else this.view.dispatch({ type: 'released' })
+  }
+
+  async save(content: unknown): Promise<void> {
+    const { token } = this.view.state
+    if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
+    await this.holding?.save(content, token)
+  }
+
+  async demand(method: DemandMethod): Promise<boolean> {
+    if (this.holding) return this.holding[method]()
+    const period = this.#period
     try {
-      return holding ?? start(await loadHolding())
+      const loaded = await this.#load()
+      return period === this.#period && loaded[method]()
+    } catch (error) {
+      this.view.change({ demand: 'failed', error: error as LeaseError })
+      return false
+    }
+  }
+
+  async answer(answer: boolean | Duration): Promise<void> {
+    return (await this.#load()).answer(answer)
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    this.view.close()
+    this.#updates.close()
+    await this.release()
+  }
+
+  #start({ Holding, Socket }: HoldingModule): Holding {
+    this.#updates.connect(Socket)
+    this.holding ??= new Holding({
+      ...this.#options,
+      name: this.#shownName,
+      room: this,
+      requests: this.#requests,
+      updates: this.#updates,
+    })
+    return this.holding
+  }
+
+  async #load(): Promise<Holding> {
+    try {
+      return this.holding ?? this.#start(await loadHolding())
     } catch (cause) {
       const message = `a part of Holdfast cannot be loaded: ${messageOf(cause)}`
       throw new LeaseError('store-unavailable', message, { cause })
@@ -196,15 +168,16 @@ export function openRoomLock(options: RoomLockOptions): RoomLock {
   }
 
   /** A call that waits tries to load again, as it would ask the server again. */
-  async function acquireWhenLoaded(waitMs: number): Promise<boolean> {
-    const own = period
+  async #acquireWhenLoaded(waitMs: number): Promise<boolean> {
+    const { clock, view } = this
+    const period = this.#period
     const until = waitMs ? clock.monotonic() + Math.max(waitMs, FIRST_CALL_MS) : Infinity
-    dispatch({ type: 'acquiring' })
-    for (let failures = 0; own === period && clock.monotonic() < until; failures++) {
-      const loaded = await load().catch((error: LeaseError) => error)
-      if (own !== period) break
+    view.dispatch({ type: 'acquiring' })
+    for (let failures = 0; period === this.#period && clock.monotonic() < until; failures++) {
+      const loaded = await this.#load().catch((error: LeaseError) => error)
+      if (period !== this.#period) break
       if (!(loaded instanceof LeaseError)) return loaded.acquire(waitMs)
-      dispatch({ type: waitMs ? 'retrying' : 'error', error: loaded })
+      view.dispatch({ type: waitMs ? 'retrying' : 'error', error: loaded })
       if (!waitMs) break
       await pause(clock, retryMs(failures, clock), BACKGROUND)
     }

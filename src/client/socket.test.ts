@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LeaseError } from '../base/errors.ts'
 import { FakeClock } from '../testing/index.ts'
-import { createSocket } from './socket.ts'
+import { Socket } from './socket.ts'
 
 /** The page's end of a connection. A test speaks as the server, by `say`. */
 class Connection {
@@ -38,7 +38,7 @@ describe('a socket', () => {
   afterEach(() => vi.unstubAllGlobals())
 
   function openSocket() {
-    const socket = createSocket({
+    const socket = new Socket({
       url: 'http://localhost:4321/',
       key: 'key',
       channels: ['room'],
@@ -121,7 +121,7 @@ describe('a socket', () => {
 
   it('a socket whose subscription the server limits connects again when the server said, not before', async () => {
     const cause = { status: 429, error: 'too_many_requests', retryAfterMs: 60_000 }
-    const socket = createSocket({
+    const socket = new Socket({
       url: 'http://localhost:4321/',
       key: 'key',
       channels: ['private-room'],

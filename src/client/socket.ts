@@ -3,14 +3,16 @@ import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { PUSHER_PROTOCOL, parseFrame } from '../protocol/pusher.ts'
 import { type Api, type Body, retryAfterOf, unexpected } from './api.ts'
+import {
+  LONGEST_RECONNECT_MS,
+  PING_AFTER_MS,
+  PONG_MS,
+  RECONNECT_MS,
+  SHORTEST_PING_AFTER_MS,
+  STABLE_MS,
+} from './rare-options.ts'
 
-/** Doubled with every failed connection in a row. */
-const RECONNECT_MS = 500
-const LONGEST_RECONNECT_MS = 20_000
-/** A connection whose events have arrived for so long has not failed. Proxies end others right after they opened. */
-const STABLE_MS = 10_000
-/** The longest time for a connection to open, and for the answer to a ping. */
-const PONG_MS = 10_000
+const SECOND_MS = 1000
 
 export interface SocketOptions {
   readonly url: string
@@ -30,129 +32,130 @@ export interface SocketOptions {
   readonly onConnection?: (connected: boolean) => void
 }
 
-export interface Socket {
-  /** Whether events arrive now. */
-  readonly isJoined: boolean
-  /** Opens the connection if there is none, also during the pause before a reconnection. */
-  open(): void
-  /** Reconnects, or checks the connection, at once: the network is back, or the page was woken. */
-  checkNow(): void
-  /** It may be opened again. */
-  close(): void
-}
-
 /** A connection to the channels of a server, in the Pusher protocol. It reconnects by itself until it is closed. */
-export function createSocket(options: SocketOptions): Socket {
-  const { url, key, channels, clock, api, name, onEvent, onJoined, onRefused, onConnection } = options
-  let connection: WebSocket | undefined
+export class Socket {
+  readonly #options: SocketOptions
+  #connection: WebSocket | undefined
   /** The server's id of this connection; empty until the connection is open. */
-  let socketId = ''
-  let isWanted = false
-  let isJoined = false
-  let wasJoined = false
-  let failures = 0
+  #id = ''
+  #isWanted = false
+  #isJoined = false
+  #wasJoined = false
+  #failures = 0
   /** When the events began to arrive, on this connection. */
-  let joinedAt = Infinity
+  #joinedAt = Infinity
   /** The server has asked for no connection before this time. */
-  let notBefore = -Infinity
+  #notBefore = -Infinity
   /** After this much silence, a ping checks whether the server is still there. */
-  let activityMs = 120_000
-  let cancelTimer = () => {}
+  #pingAfterMs = PING_AFTER_MS
+  #cancelTimer = () => {}
 
-  return {
-    get isJoined() {
-      return isJoined
-    },
-
-    open() {
-      isWanted = true
-      if (!connection) connect()
-    },
-
-    checkNow() {
-      if (socketId) ping()
-      else if (isWanted && !connection && clock.monotonic() >= notBefore) connect()
-    },
-
-    close() {
-      isWanted = wasJoined = false
-      disconnect()
-    },
+  constructor(options: SocketOptions) {
+    this.#options = options
   }
 
-  function connect(): void {
+  /** Whether events arrive now. */
+  get isJoined(): boolean {
+    return this.#isJoined
+  }
+
+  /** Opens the connection if there is none, also during the pause before a reconnection. */
+  open(): void {
+    this.#isWanted = true
+    if (!this.#connection) this.#connect()
+  }
+
+  /** Reconnects, or checks the connection, at once: the network is back, or the page was woken. */
+  checkNow(): void {
+    if (this.#id) this.#ping()
+    else if (this.#isWanted && !this.#connection && this.#options.clock.monotonic() >= this.#notBefore)
+      this.#connect()
+  }
+
+  /** It may be opened again. */
+  close(): void {
+    this.#isWanted = this.#wasJoined = false
+    this.#disconnect()
+  }
+
+  #connect(): void {
+    const { url, key } = this.#options
     // To its own client the server also tells renewals, and never uses Laravel's event names.
     const query = `protocol=${PUSHER_PROTOCOL}&client=holdfast`
     const address = new URL(`app/${encodeURIComponent(key)}?${query}`, url)
     address.protocol = address.protocol.replace('http', 'ws')
     const opening = new WebSocket(address)
-    connection = opening
-    opening.onmessage = ({ data }) => connection === opening && onFrame(String(data))
-    opening.onclose = () => connection === opening && onLost()
-    expectFrame()
+    this.#connection = opening
+    opening.onmessage = ({ data }) => this.#connection === opening && this.#onFrame(String(data))
+    opening.onclose = () => this.#connection === opening && this.#onLost()
+    this.#expectFrame()
   }
 
-  function disconnect(): void {
-    const ending = connection
-    cancelTimer()
-    connection = undefined
-    socketId = ''
-    isJoined = false
+  #disconnect(): void {
+    const ending = this.#connection
+    this.#cancelTimer()
+    this.#connection = undefined
+    this.#id = ''
+    this.#isJoined = false
     ending?.close()
-    notify(onConnection, false)
+    notify(this.#options.onConnection, false)
   }
 
-  function onLost(retryAfterMs = 0): void {
+  #onLost(retryAfterMs = 0): void {
+    const { clock } = this.#options
     const now = clock.monotonic()
-    if (now - joinedAt >= STABLE_MS) failures = 0
-    joinedAt = Infinity
-    notBefore = now + retryAfterMs
-    disconnect()
-    if (!isWanted) return
-    const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** failures++)
-    setTimer(Math.max(pause * (0.5 + clock.random()), retryAfterMs), connect)
+    if (now - this.#joinedAt >= STABLE_MS) this.#failures = 0
+    this.#joinedAt = Infinity
+    this.#notBefore = now + retryAfterMs
+    this.#disconnect()
+    if (!this.#isWanted) return
+    const pause = Math.min(LONGEST_RECONNECT_MS, RECONNECT_MS * 2 ** this.#failures++)
+    this.#setTimer(Math.max(pause * (0.5 + clock.random()), retryAfterMs), () => this.#connect())
   }
 
   /** Gives up the connection unless a frame arrives in time. */
-  function expectFrame(): void {
-    setTimer(PONG_MS, () => onLost())
+  #expectFrame(): void {
+    this.#setTimer(PONG_MS, () => this.#onLost())
   }
 
   /** One timer at a time: the next one replaces it. */
-  function setTimer(ms: number, run: () => void): void {
-    cancelTimer()
-    cancelTimer = clock.setTimer(run, ms, true)
+  #setTimer(ms: number, run: () => void): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#options.clock.setTimer(run, ms, true)
   }
 
-  function ping(): void {
-    send('pusher:ping')
-    expectFrame()
+  #ping(): void {
+    this.#send('pusher:ping')
+    this.#expectFrame()
   }
 
-  function onFrame(text: string): void {
+  #onFrame(text: string): void {
     const frame = parseFrame(text)
     if (!frame) return
     const { event, channel = '' } = frame
     const data = Object(frame.data)
-    if (event === 'pusher:connection_established') onConnected(data)
-    setTimer(activityMs, ping)
-    if (event === 'pusher:ping') send('pusher:pong')
-    if (channels.includes(channel)) onChannelEvent(event, data, channel)
+    if (event === 'pusher:connection_established') this.#onConnected(data)
+    this.#setTimer(this.#pingAfterMs, () => this.#ping())
+    if (event === 'pusher:ping') this.#send('pusher:pong')
+    if (this.#options.channels.includes(channel)) this.#onChannelEvent(event, data, channel)
   }
 
-  function onConnected({ socket_id, activity_timeout }: Body): void {
-    socketId = String(socket_id)
-    activityMs = Math.max(1000, Number(activity_timeout) * 1000 || activityMs)
-    for (const channel of channels) void join(channel)
+  #onConnected({ socket_id, activity_timeout }: Body): void {
+    const { channels, onConnection } = this.#options
+    this.#id = String(socket_id)
+    const askedMs = Number(activity_timeout) * SECOND_MS
+    this.#pingAfterMs = Math.max(SHORTEST_PING_AFTER_MS, askedMs || this.#pingAfterMs)
+    for (const channel of channels) void this.#join(channel)
     notify(onConnection, true)
   }
 
-  function onChannelEvent(event: string, data: Body, channel: string): void {
+  #onChannelEvent(event: string, data: Body, channel: string): void {
+    const { clock, onEvent, onJoined, onRefused } = this.#options
     if (event === 'pusher_internal:subscription_succeeded') {
-      isJoined = true
-      joinedAt = Math.min(joinedAt, clock.monotonic())
-      notify(onJoined, wasJoined)
-      wasJoined = true
+      this.#isJoined = true
+      this.#joinedAt = Math.min(this.#joinedAt, clock.monotonic())
+      notify(onJoined, this.#wasJoined)
+      this.#wasJoined = true
       // In a presence channel, it names the members.
       notify(onEvent, event, data)
     } else if (event === 'pusher:subscription_error')
@@ -160,29 +163,30 @@ export function createSocket(options: SocketOptions): Socket {
     else notify(onEvent, event, data)
   }
 
-  async function join(channel: string): Promise<void> {
-    const current = connection
+  async #join(channel: string): Promise<void> {
+    const current = this.#connection
     try {
-      const signed = /^(private|presence)-/.test(channel) && (await sign(channel))
-      if (connection === current) send('pusher:subscribe', { channel, ...signed })
+      const signed = /^(private|presence)-/.test(channel) && (await this.#sign(channel))
+      if (this.#connection === current) this.#send('pusher:subscribe', { channel, ...signed })
     } catch (cause) {
-      if (connection !== current) return
+      if (this.#connection !== current) return
       const error = asLeaseError(cause)
       // A server that cannot answer now is asked again on the next connection.
-      if (error.retryable) onLost(retryAfterOf(error))
-      else notify(onRefused, error)
+      if (error.retryable) this.#onLost(retryAfterOf(error))
+      else notify(this.#options.onRefused, error)
     }
   }
 
-  async function sign(channel: string): Promise<Body> {
-    const body = { socket_id: socketId, channel_name: channel, name: name?.() }
+  async #sign(channel: string): Promise<Body> {
+    const { api, name } = this.#options
+    const body = { socket_id: this.#id, channel_name: channel, name: name?.() }
     const response = await api({ method: 'POST', path: 'broadcasting/auth', body })
     const { auth, channel_data } = response.body
     if (response.status !== 200 || typeof auth !== 'string') throw unexpected(response)
     return { auth, channel_data }
   }
 
-  function send(event: string, data: object = {}): void {
-    if (connection?.readyState === 1) connection.send(JSON.stringify({ event, data }))
+  #send(event: string, data: object = {}): void {
+    if (this.#connection?.readyState === 1) this.#connection.send(JSON.stringify({ event, data }))
   }
 }

@@ -10,6 +10,7 @@ import {
   success,
   token,
 } from './fields.ts'
+import { MAX_POSTPONE_MS, MIN_POSTPONE_MS } from './names.ts'
 
 /** What everybody may see of a client. The ids that only the server knows are not part of it. */
 const personal = {
@@ -90,14 +91,12 @@ export const roomLocks = v.object({
 
 /** The body of `sendBeacon`, which cannot set a header. */
 export const releaseBody = v.object({ client_id: v.exactOptional(clientId), token })
-/** The longest time that a holder may ask for. It may ask again. */
-export const MAX_POSTPONE_MS = 600_000
 /** The holder hands over, declines, or asks for more time: the request stays open, and is shown again after it. */
 export const handoverAnswer = v.union([
   v.object({ request_id: requestId, granted: v.boolean() }),
   v.object({
     request_id: requestId,
-    postpone_ms: v.pipe(v.number(), v.integer(), v.minValue(1000), v.maxValue(MAX_POSTPONE_MS)),
+    postpone_ms: v.pipe(v.number(), v.integer(), v.minValue(MIN_POSTPONE_MS), v.maxValue(MAX_POSTPONE_MS)),
   }),
 ])
 

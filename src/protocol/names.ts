@@ -1,5 +1,5 @@
 /**
- * Names for client and server. The document lock of a page imports this file and `pusher.ts`, not `index.ts`: a bundler
+ * Names and limits for client and server. The document lock of a page imports this file and `pusher.ts`, not `index.ts`: a bundler
  * that cannot leave out unused code, as with `require`, would put all of Valibot into the page.
  */
 
@@ -9,6 +9,10 @@ export const CLIENT_HEADER = 'X-Holdfast-Client'
 /** The header of every answer with the version of the protocol. Raised when older clients could misread an answer. */
 export const PROTOCOL_HEADER = 'X-Holdfast-Protocol'
 export const PROTOCOL_VERSION = 1
+
+/** The shortest and the longest time that a holder may ask for. It may ask again. */
+export const MIN_POSTPONE_MS = 1000
+export const MAX_POSTPONE_MS = 600_000
 
 /** The public name of a room's channel. Its other forms begin with `private-` or `presence-`. */
 export function roomChannel(roomId: string): string {

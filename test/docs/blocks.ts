@@ -49,6 +49,11 @@ export function pages(): string[] {
   return globSync(['README.md', 'docs/**/*.md'], { cwd: root }).sort()
 }
 
+/** The programs of a page of docs/migrations that must print the same: with the other library, and with this one. */
+export function isMigration({ page, file = '' }: Block): boolean {
+  return page.startsWith('docs/migrations/') && /^(before|after)\.ts$/.test(file)
+}
+
 export function blocksOfPage(page: string): Block[] {
   return blocksOf(page, readFileSync(join(root, page), 'utf8'))
 }

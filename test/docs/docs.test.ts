@@ -3,7 +3,7 @@
  * package. CONTRIBUTING.md has the convention for the blocks.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { blocksOfPage, pages, titleOf } from './blocks.ts'
+import { blocksOfPage, isMigration, pages, titleOf } from './blocks.ts'
 import { compile, isCompiled } from './compile.ts'
 import { runInNode } from './run-node.ts'
 import { Sandbox } from './sandbox.ts'
@@ -12,7 +12,8 @@ const blocks = pages().flatMap(blocksOfPage)
 const compiled = blocks.filter(isCompiled)
 const run = blocks.filter(({ noRun }) => noRun === undefined)
 /** `test/browser/docs-pages.test.ts` runs the others. */
-const runInPrograms = run.filter(({ role }) => role !== 'page')
+const runInPrograms = run.filter((block) => block.role !== 'page' && !isMigration(block))
+const migrations = Map.groupBy(run.filter(isMigration), ({ page }) => page)
 const excused = blocks.filter(({ noRun }) => noRun !== undefined)
 
 let sandbox: Sandbox
@@ -47,6 +48,17 @@ describe('a reader', () => {
       await runInNode(await sandbox.place(block), sandbox)
     },
   )
+})
+
+describe('a reader who changes to this library', () => {
+  it.each([...migrations])('%s: both programs run as printed, and print the same', async (_, programs) => {
+    expect(programs.map(({ file }) => file)).toEqual(['before.ts', 'after.ts'])
+    const printed: string[] = []
+    for (const block of programs) printed.push(await runInNode(await sandbox.place(block), sandbox))
+    const [before, after] = printed
+    expect(before).not.toBe('')
+    expect(after).toBe(before)
+  })
 })
 
 function summary(correct: number): string {

@@ -6,9 +6,12 @@ import { Program } from './program.ts'
 import type { PlacedBlock, Sandbox } from './sandbox.ts'
 import { HOLDFAST_PORT } from './servers.ts'
 
-/** Runs a block in Node or in a shell, as its page says. Throws if it does not do what CONTRIBUTING.md promises. */
-export async function runInNode(placed: PlacedBlock, sandbox: Sandbox): Promise<void> {
-  await besideItsServer(placed, sandbox, (environment) => runAlone(placed, environment))
+/**
+ * Runs a block in Node or in a shell, as its page says. Resolves with what it has printed. Throws if it does not do what
+ * CONTRIBUTING.md promises.
+ */
+export async function runInNode(placed: PlacedBlock, sandbox: Sandbox): Promise<string> {
+  return besideItsServer(placed, sandbox, (environment) => runAlone(placed, environment))
 }
 
 /** Runs a block while the server that its page has shown before is up. */
@@ -38,7 +41,7 @@ async function answersRequests(port: string): Promise<void> {
   await eventually(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).not.toBe(503))
 }
 
-async function runAlone(placed: PlacedBlock, environment: NodeJS.ProcessEnv): Promise<void> {
+async function runAlone(placed: PlacedBlock, environment: NodeJS.ProcessEnv): Promise<string> {
   const { role, language, code } = placed.block
   const stays = role === 'serve'
   const program = start(placed, environment)
@@ -51,7 +54,7 @@ async function runAlone(placed: PlacedBlock, environment: NodeJS.ProcessEnv): Pr
   const stopped = stays && !code.includes('SIGTERM') && ending === 'SIGTERM'
   const quiet = language === 'sh' || role === 'test' || program.stderr === ''
   if (language === 'sh') expect(statusesOf(program.stderr)).toEqual(promisedStatuses(code))
-  if (quiet && (stopped || ending === 0)) return
+  if (quiet && (stopped || ending === 0)) return program.stdout
   const fault = quiet ? '' : ', and nothing may be printed on stderr'
   throw new Error(`it ended with ${ending}${fault}\n${program.stdout}${program.stderr}`)
 }

@@ -112,11 +112,13 @@ function fileNameOf({ language, role }: Block): string {
 async function addReadersPackages(modules: string): Promise<void> {
   for (const name of [...Object.keys(manifest.peerDependencies), ...READERS_PACKAGES])
     await link(join(root, 'node_modules', name), join(modules, name))
-  const recipes = join(import.meta.dirname, '../recipes')
-  await oneAtATime('recipes', () => installFolder(recipes))
-  const { dependencies } = JSON.parse(readFileSync(join(recipes, 'package.json'), 'utf8'))
-  for (const name of Object.keys(dependencies))
-    await link(join(recipes, 'node_modules', name), join(modules, name))
+  for (const folder of ['recipes', 'migrations']) {
+    const path = join(import.meta.dirname, '..', folder)
+    await oneAtATime(folder, () => installFolder(path))
+    const { dependencies } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    for (const name of Object.keys(dependencies))
+      await link(join(path, 'node_modules', name), join(modules, name))
+  }
   for (const tool of READERS_TOOLS)
     await link(join(root, 'node_modules/.bin', tool), join(modules, '.bin', tool))
   await link(join(import.meta.dirname, 'curl.sh'), join(modules, '.bin/curl'))

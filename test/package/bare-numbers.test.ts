@@ -18,11 +18,12 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'server/node/sockets.ts#LENGTH_IN_TWO_BYTES': 'a code of a WebSocket frame',
   'server/node/sockets.ts#LENGTH_IN_EIGHT_BYTES': 'a code of a WebSocket frame',
   'server/stats.ts#bucketMs': 'a column of the table of ranges',
-  'protocol/documents.ts#MAX_POSTPONE_MS': 'a limit of the protocol, which imports nothing',
+  'protocol/names.ts#MIN_POSTPONE_MS': 'a limit of the protocol, which imports nothing',
+  'protocol/names.ts#MAX_POSTPONE_MS': 'a limit of the protocol, which imports nothing',
 }
 
 /** Parts whose numbers have no home yet, and the suite, whose patience is its own matter. */
-const PARTS = ['autosave', 'client', 'idempotency', 'project', 'sync', 'testing']
+const PARTS = ['autosave', 'idempotency', 'project', 'sync', 'testing']
 
 describe('a number with a unit', () => {
   it('a number with a unit is in the options of its part or in the settings, and nowhere else', () => {

@@ -18,14 +18,6 @@ const LONGER: ReadonlySet<string> = new Set([
   'autosave/journal.ts#createPageJournal',
   'autosave/writer-lock.ts#createWriterLock',
   'cli/watch-screen.ts#openScreen',
-  'client/document-lock.ts#createDocumentLock',
-  'client/draft/unsaved-copy.ts#createUnsavedCopy',
-  'client/hand-over-requests.ts#followHandOverRequests',
-  'client/hold-requests.ts#createHoldRequests',
-  'client/holding.ts#createHolding',
-  'client/lock-updates.ts#followLock',
-  'client/room-lock.ts#openRoomLock',
-  'client/socket.ts#createSocket',
   'core/acquire.ts#acquire',
   'core/keeper.ts#createKeeper',
   'core/manager.ts#createManager',
@@ -67,17 +59,11 @@ const LONGER: ReadonlySet<string> = new Set([
 ])
 
 /** Functions with more variables. */
-const MORE_LETS: ReadonlySet<string> = new Set([
-  'client/lock-updates.ts#followLock',
-  'client/socket.ts#createSocket',
-  'core/acquire.ts#acquire',
-  'project/claim.ts#createClaim',
-])
+const MORE_LETS: ReadonlySet<string> = new Set(['core/acquire.ts#acquire', 'project/claim.ts#createClaim'])
 
 /** Functions with more parameters. Most are steps of a protocol that all take the row, the time and the effects. */
 const MORE_PARAMETERS: ReadonlySet<string> = new Set([
   'base/answer-within.ts#answerWithin',
-  'client/http-store.ts#constructor',
   'clients/store-error.ts#storeError',
   'core/keeper.ts#keepGrant',
   'core/watch.ts#watchLeases',

@@ -79,7 +79,9 @@ class Run {
       client.stopAsking()
     }
     const kept = Math.max(atLeast, lockDelay)
-    const patience = ttl + kept + 10_000 + 1200 * (this.#crashes + this.#clients.length)
+    // Each client may still wait before the newcomer, and then keeps the resource as well.
+    const before = kept * (this.#clients.length + 1) + 1200 * (this.#crashes + this.#clients.length)
+    const patience = ttl + before + 10_000
     await this.#someoneAcquires(resources, patience)
     // What the network still carries from the storm may be that late.
     await this.#world.runUntil(this.#world.now + 4 * Number(network.delay?.[1] ?? 0) + ttl * 4 + 20_000)

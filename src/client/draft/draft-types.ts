@@ -1,7 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Duration } from '../../base/duration.ts'
 import type { LeaseError } from '../../base/errors.ts'
-import type { DraftCodec } from './codecs.ts'
 
 /**
  *     loading → saved ⇄ dirty → saving → saved
@@ -51,19 +48,6 @@ export interface DraftState<T> {
   readonly dropped: T | null
   /** Why the content was refused, or why it cannot be loaded or saved now. The draft tries again by itself. */
   readonly error: LeaseError | null
-}
-
-export interface DraftOptions<T> {
-  /** What the content is. Default `textCodec`. */
-  readonly codec?: DraftCodec<T> | undefined
-  /** The pause after the last edit until the save. Default 600 ms. */
-  readonly saveAfter?: Duration | undefined
-  /** The longest time until a save, also for somebody who never stops typing. Default 2 s. */
-  readonly saveWithin?: Duration | undefined
-  /** Whether unsaved content is kept in the browser, for the time after a crash or a reload. Default true. */
-  readonly keep?: boolean | undefined
-  /** Default: a worker's. */
-  readonly clock?: Clock | undefined
 }
 
 /** What a person types in one document. */

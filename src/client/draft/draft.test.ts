@@ -6,7 +6,7 @@ import { type DraftCodec, jsonCodec, textCodec } from './codecs.ts'
 import type { Unsaved } from './copy-record.ts'
 import type { Draft } from './draft-types.ts'
 import { LockDraft } from './lock-draft.ts'
-import { createUnsavedCopy, type UnsavedCopy } from './unsaved-copy.ts'
+import { type CopyPort, UnsavedCopy } from './unsaved-copy.ts'
 
 const UNREADABLE = new LeaseError('store-failed', 'cannot be read', {
   cause: { error: 'content_unreadable' },
@@ -94,7 +94,7 @@ describe('a draft', () => {
   let clock: FakeClock
   let lock: FakeLock
   let draft: Draft<string>
-  const openDraft = <T>(codec: DraftCodec<T>, copy?: UnsavedCopy): Draft<T> =>
+  const openDraft = <T>(codec: DraftCodec<T>, copy?: CopyPort): Draft<T> =>
     new LockDraft({
       lock: lock as unknown as DocumentLock,
       codec,
@@ -539,7 +539,7 @@ describe('a draft', () => {
       if (text.includes('?')) throw new TypeError('no question marks')
       return text
     }
-    draft = openDraft({ ...textCodec, encode }, createUnsavedCopy('questions'))
+    draft = openDraft({ ...textCodec, encode }, new UnsavedCopy('questions'))
     await edit()
     draft.edit('what?')
     await settle(600)

@@ -1,15 +1,10 @@
-import { expectBoolean, expectMethods, expectOptions } from '../../base/arguments.ts'
-import { expectClock } from '../../base/clock.ts'
-import { expectDuration } from '../../base/duration.ts'
-import { workerClock } from '../../worker-clock/index.ts'
+import { expectMethods } from '../../base/arguments.ts'
 import type { DocumentLock } from '../document-lock-types.ts'
-import { type DraftCodec, textCodec } from './codecs.ts'
-import type { Draft, DraftOptions } from './draft-types.ts'
+import type { DraftCodec } from './codecs.ts'
+import type { Draft } from './draft-types.ts'
 import { LockDraft } from './lock-draft.ts'
-import { createUnsavedCopy } from './unsaved-copy.ts'
-
-const SAVE_AFTER_MS = 600
-const SAVE_WITHIN_MS = 2000
+import { checkDraftOptions, type DraftOptions } from './options.ts'
+import { UnsavedCopy } from './unsaved-copy.ts'
 
 /**
  * What a person types in one document: loaded after every grant, saved in order, kept in the browser while the server
@@ -29,13 +24,7 @@ export function createDraft<T>(
 ): Draft<T>
 export function createDraft<T>(lock: DocumentLock, options: DraftOptions<T> = {}): Draft<T> {
   expectMethods('lock', lock, 'a DocumentLock', 'subscribe', 'load', 'save', 'beforeRelease')
-  expectOptions(options, { codec: 1, saveAfter: 1, saveWithin: 1, keep: 1, clock: 1 })
-  const { codec = textCodec as unknown as DraftCodec<T>, keep = true, clock = workerClock() } = options
-  expectMethods('codec', codec, 'a DraftCodec', 'encode', 'decode')
-  expectBoolean('keep', keep)
-  expectClock('clock', clock)
-  const copy = keep ? createUnsavedCopy(JSON.stringify([lock.url, lock.roomId])) : undefined
-  const afterMs = expectDuration('saveAfter', options.saveAfter ?? SAVE_AFTER_MS, 0)
-  const withinMs = expectDuration('saveWithin', options.saveWithin ?? SAVE_WITHIN_MS, 0)
-  return new LockDraft({ lock, codec, copy, clock, afterMs, withinMs })
+  const { keep, ...checked } = checkDraftOptions(options)
+  const copy = keep ? new UnsavedCopy(JSON.stringify([lock.url, lock.roomId])) : undefined
+  return new LockDraft({ lock, copy, ...checked })
 }

@@ -9,13 +9,12 @@ import type { DraftCodec } from './codecs.ts'
 import type { Unsaved } from './copy-record.ts'
 import { followDraftPage } from './draft-page.ts'
 import type { Draft, DraftState, DraftStatus } from './draft-types.ts'
+import { type CheckedDraftOptions, CLAIM_MS, MOST_SAVES } from './options.ts'
 import { isOwn, isSame, type Lazy, lazy, type Mine, reconcile, unchanged, type Version } from './reconcile.ts'
 import { StoredLoader } from './stored-loader.ts'
-import type { UnsavedCopy } from './unsaved-copy.ts'
+import type { CopyPort } from './unsaved-copy.ts'
 import { fromUnsaved, toUnsaved } from './unsaved-json.ts'
 
-/** How often `flush` saves again, because the user has typed during a save. */
-const MOST_SAVES = 5
 const WRITABLE: readonly DraftStatus[] = ['saved', 'dirty', 'saving', 'refused', 'unreadable']
 /** The user decides what happens next, or the next grant does. */
 const WAITING: readonly DraftStatus[] = ['kept', 'conflict', 'unreadable']
@@ -23,24 +22,15 @@ const WAITING: readonly DraftStatus[] = ['kept', 'conflict', 'unreadable']
 const OVER: readonly string[] = ['stale-token', 'stale-save', 'lease-lost', 'closed']
 /** The content is still to be saved. In any other status, the answer to a save says nothing about the content. */
 const PENDING: readonly DraftStatus[] = ['dirty', 'saving', 'kept']
-/** Browsers may take long to open their storage, or never do it. The user need not wait for that. */
-const CLAIM_MS = 2000
-
-export interface LockDraftOptions<T> {
+export interface LockDraftOptions<T> extends Omit<CheckedDraftOptions<T>, 'keep'> {
   readonly lock: DocumentLock
-  readonly codec: DraftCodec<T>
-  readonly copy: UnsavedCopy | undefined
-  readonly clock: Clock
-  /** The pause after the last edit until the save. */
-  readonly afterMs: number
-  /** The longest time until a save. */
-  readonly withinMs: number
+  readonly copy: CopyPort | undefined
 }
 
 export class LockDraft<T> implements Draft<T> {
   readonly #lock: DocumentLock
   readonly #codec: DraftCodec<T>
-  readonly #copy: UnsavedCopy | undefined
+  readonly #copy: CopyPort | undefined
   readonly #clock: Clock
   readonly #afterMs: number
   readonly #withinMs: number

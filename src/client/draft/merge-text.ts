@@ -11,7 +11,7 @@ export interface Merged<T> {
   readonly overlaps: number
 }
 
-/** So many unchanged words separate two changes in one line. */
+/** Two changes in one line are separate if at least this many unchanged words are between them. */
 const WORDS_APART = 2
 /** A side that has replaced more of the words has written another text, whose words must not be mixed with others. */
 const MOST_REPLACED = 0.5

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Unsaved } from './copy-record.ts'
-import { createUnsavedCopy, type UnsavedCopy } from './unsaved-copy.ts'
+import { UnsavedCopy } from './unsaved-copy.ts'
 
 const LEFT: Unsaved = {
   content: 'typed before the crash',
@@ -43,7 +43,7 @@ describe('the copy of unsaved content', () => {
   })
   afterEach(async () => {
     for (const key of ['plan', 'plan-2']) {
-      const copy = createUnsavedCopy(key)
+      const copy = new UnsavedCopy(key)
       await copy.claim(() => false)
       copy.keep(null)
     }
@@ -60,23 +60,23 @@ describe('the copy of unsaved content', () => {
     return found
   }
   const opened = async (key = 'plan') => {
-    const copy = createUnsavedCopy(key)
+    const copy = new UnsavedCopy(key)
     await copy.claim(() => false)
     return copy
   }
 
   it('the copy of unsaved content of a page that is gone is found, and belongs to this page from then on', async () => {
     leave('gone', { at: 1, unsaved: LEFT })
-    expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
+    expect(await claimed(new UnsavedCopy('plan'))).toEqual(LEFT)
     expect(Object.keys(storage)).toEqual([expect.not.stringContaining('gone')])
-    expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
-    expect(await claimed(createUnsavedCopy('plan-2'))).toBeNull()
+    expect(await claimed(new UnsavedCopy('plan'))).toEqual(LEFT)
+    expect(await claimed(new UnsavedCopy('plan-2'))).toBeNull()
   })
 
   it('the copy of unsaved content of a page that is open is left alone', async () => {
     leave('open', { at: 1, unsaved: LEFT })
     openPages = ['open']
-    expect(await claimed(createUnsavedCopy('plan'))).toBeNull()
+    expect(await claimed(new UnsavedCopy('plan'))).toBeNull()
     expect(Object.keys(storage)).toHaveLength(1)
   })
 
@@ -91,7 +91,7 @@ describe('the copy of unsaved content', () => {
     leave('gone', { at: 1, unsaved: LEFT })
     const own = await opened()
     own.keep(() => ({ ...LEFT, content: 'own' }))
-    expect(await claimed(createUnsavedCopy('plan'))).toMatchObject({ content: 'own' })
+    expect(await claimed(new UnsavedCopy('plan'))).toMatchObject({ content: 'own' })
     const next = await opened()
     next.keep(null)
     expect(await claimed(next)).toEqual(LEFT)
@@ -101,7 +101,7 @@ describe('the copy of unsaved content', () => {
 
   it('the copy of unsaved content that was saved is removed, and never offered', async () => {
     leave('gone', { at: 1, unsaved: null })
-    const copy = createUnsavedCopy('plan')
+    const copy = new UnsavedCopy('plan')
     expect(await claimed(copy)).toBeNull()
     copy.keep(() => LEFT)
     expect(Object.keys(storage)).toHaveLength(1)
@@ -112,7 +112,7 @@ describe('the copy of unsaved content', () => {
   it('the copy of unsaved content of an earlier draft of this page is not removed by that draft any more', async () => {
     const earlier = await opened()
     earlier.keep(() => LEFT)
-    expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
+    expect(await claimed(new UnsavedCopy('plan'))).toEqual(LEFT)
     earlier.keep(null)
     expect(Object.keys(storage)).toHaveLength(1)
   })
@@ -121,7 +121,7 @@ describe('the copy of unsaved content', () => {
     leave('damaged', { at: 1, unsaved: { content: 'no base' } })
     storage.setItem('holdfast:unsaved:"plan"damaged too', '{')
     leave('gone', { at: 2, unsaved: LEFT })
-    expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
+    expect(await claimed(new UnsavedCopy('plan'))).toEqual(LEFT)
     expect(Object.keys(storage)).toHaveLength(3)
   })
 
@@ -130,7 +130,7 @@ describe('the copy of unsaved content', () => {
     vi.spyOn(storage, 'setItem').mockImplementation(() => {
       throw new DOMException('full', 'QuotaExceededError')
     })
-    expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
+    expect(await claimed(new UnsavedCopy('plan'))).toEqual(LEFT)
     expect(Object.keys(storage).filter((key) => key.endsWith('gone'))).toHaveLength(1)
   })
 
@@ -138,7 +138,7 @@ describe('the copy of unsaved content', () => {
     vi.stubGlobal('localStorage', undefined)
     const copy = await opened()
     copy.keep(() => LEFT)
-    expect(await claimed(createUnsavedCopy('plan'))).toEqual(LEFT)
+    expect(await claimed(new UnsavedCopy('plan'))).toEqual(LEFT)
   })
 
   it('the copy of unsaved content of short content is written with every key, of long content after a pause or when the page is hidden', async () => {

@@ -1,11 +1,12 @@
 import { randomId } from '../../base/random-id.ts'
-import { copyArchive } from './copy-archive.ts'
-import { copyJournal } from './copy-journal.ts'
+import { type CopyArchive, copyArchive } from './copy-archive.ts'
+import { type CopyJournal, copyJournal } from './copy-journal.ts'
 import type { CopyRecord, Unsaved } from './copy-record.ts'
 import { alone, announcePage, openPages } from './open-pages.ts'
+import { SHORT_CHARACTERS, WRITE_AFTER_MS } from './options.ts'
 
 /** Where a draft keeps its unsaved content outside of the page. */
-export interface UnsavedCopy {
+export interface CopyPort {
   /**
    * Offers what this page, or pages that are gone, have left behind, until something is accepted: that belongs to this
    * copy from then on.
@@ -17,9 +18,6 @@ export interface UnsavedCopy {
   flush(): void
 }
 
-/** Up to this many characters are written with every key, more of them after a pause. */
-const SHORT = 20_000
-const WRITE_AFTER_MS = 250
 /** This page's copies have its id in their keys. */
 const pageId = randomId()
 /** The copies of this page: also where storage is refused or full, and before the browser has written them. */
@@ -35,111 +33,115 @@ let latestAt = 0
  * Short content goes into the journal (`localStorage`), which is synchronous. Long content goes into the archive
  * (IndexedDB), and into the journal when the page is closed. Of two copies of one page the later one counts.
  */
-export function createUnsavedCopy(documentKey: string): UnsavedCopy {
-  const journal = copyJournal(documentKey)
-  const archive = copyArchive(documentKey)
-  let pending: (() => Unsaved) | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isShort = true
-  let isArchived = false
+export class UnsavedCopy implements CopyPort {
+  readonly #documentKey: string
+  readonly #journal: CopyJournal
+  readonly #archive: CopyArchive
+  #pending: (() => Unsaved) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isShort = true
+  #isArchived = false
 
-  const copy: UnsavedCopy = {
-    async claim(accept) {
-      announcePage(pageId)
-      writers.set(documentKey, copy)
-      const own = inPage.get(documentKey)?.unsaved
-      if (own && accept(own)) return
-      await alone(async () => {
-        const open = await openPages()
-        const left = [...journal.read(), ...(await archive.read())].filter(({ page }) => !open.has(page))
-        for (const { page, unsaved } of latestOfPages(left)) {
-          if (writers.get(documentKey) !== copy) return
-          if (unsaved && !accept(unsaved)) continue
-          // It becomes this page's own before the other one is removed.
-          if (!unsaved || (await write(recordOf(unsaved)))) await remove(page)
-          if (unsaved) return
-        }
-      })
-    },
-
-    keep(unsaved) {
-      if (writers.get(documentKey) !== copy) return
-      pending = unsaved ?? undefined
-      if (!unsaved) clear()
-      else if (isShort) flush()
-      else timer ??= setTimeout(archiveNow, WRITE_AFTER_MS)
-    },
-
-    flush,
-  }
-  return copy
-
-  function flush(): void {
-    const record = pendingRecord()
-    if (!record) return
-    const length = journal.write(record)
-    isShort = length !== null && length <= SHORT
-    if (isShort) pending = undefined
-    else void archiveNow()
+  constructor(documentKey: string) {
+    this.#documentKey = documentKey
+    this.#journal = copyJournal(documentKey)
+    this.#archive = copyArchive(documentKey)
   }
 
-  async function archiveNow(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    const written = pending
-    const record = pendingRecord()
+  async claim(accept: (unsaved: Unsaved) => boolean): Promise<void> {
+    const key = this.#documentKey
+    announcePage(pageId)
+    writers.set(key, this)
+    const own = inPage.get(key)?.unsaved
+    if (own && accept(own)) return
+    await alone(async () => {
+      const open = await openPages()
+      const all = [...this.#journal.read(), ...(await this.#archive.read())]
+      const left = all.filter(({ page }) => !open.has(page))
+      for (const { page, unsaved } of latestOfPages(left)) {
+        if (writers.get(key) !== this) return
+        if (unsaved && !accept(unsaved)) continue
+        // It becomes this page's own before the other one is removed.
+        if (!unsaved || (await this.#write(this.#recordOf(unsaved)))) await this.#remove(page)
+        if (unsaved) return
+      }
+    })
+  }
+
+  keep(unsaved: (() => Unsaved) | null): void {
+    if (writers.get(this.#documentKey) !== this) return
+    this.#pending = unsaved ?? undefined
+    if (!unsaved) this.#clear()
+    else if (this.#isShort) this.flush()
+    else this.#timer ??= setTimeout(() => void this.#archiveNow(), WRITE_AFTER_MS)
+  }
+
+  flush(): void {
+    const record = this.#pendingRecord()
     if (!record) return
-    isArchived = true
+    const length = this.#journal.write(record)
+    this.#isShort = length !== null && length <= SHORT_CHARACTERS
+    if (this.#isShort) this.#pending = undefined
+    else void this.#archiveNow()
+  }
+
+  async #archiveNow(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const written = this.#pending
+    const record = this.#pendingRecord()
+    if (!record) return
+    this.#isArchived = true
     const { content } = record.unsaved
-    isShort = typeof content === 'string' && content.length < SHORT / 2
-    if (!(await archive.write(record))) {
+    this.#isShort = typeof content === 'string' && content.length < SHORT_CHARACTERS / 2
+    if (!(await this.#archive.write(record))) {
       // If nothing newer was kept or saved since, it may still fit into the journal.
-      if (inPage.get(documentKey) === record) journal.write(record)
+      if (inPage.get(this.#documentKey) === record) this.#journal.write(record)
       return
     }
-    journal.remove(pageId, record.at)
-    if (pending === written) pending = undefined
+    this.#journal.remove(pageId, record.at)
+    if (this.#pending === written) this.#pending = undefined
   }
 
-  async function write(record: CopyRecord): Promise<boolean> {
-    if (journal.write(record) !== null) return true
-    isArchived = true
-    return archive.write(record)
+  async #write(record: CopyRecord): Promise<boolean> {
+    if (this.#journal.write(record) !== null) return true
+    this.#isArchived = true
+    return this.#archive.write(record)
   }
 
-  function clear(): void {
-    clearTimeout(timer)
-    timer = undefined
-    if (!inPage.delete(documentKey)) return
-    if (!isArchived) {
-      journal.remove(pageId)
+  #clear(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (!inPage.delete(this.#documentKey)) return
+    if (!this.#isArchived) {
+      this.#journal.remove(pageId)
       return
     }
-    isArchived = false
+    this.#isArchived = false
     // The archive takes a while, and the page may be closed before it is done.
     const at = nextAt()
-    journal.write({ page: pageId, at, unsaved: null })
-    void archive.remove(pageId).then(() => journal.remove(pageId, at))
+    this.#journal.write({ page: pageId, at, unsaved: null })
+    void this.#archive.remove(pageId).then(() => this.#journal.remove(pageId, at))
   }
 
-  async function remove(page: string): Promise<void> {
-    journal.remove(page)
-    await archive.remove(page)
+  async #remove(page: string): Promise<void> {
+    this.#journal.remove(page)
+    await this.#archive.remove(page)
   }
 
   /** `null`: nothing is to be kept, or it cannot be encoded. */
-  function pendingRecord() {
+  #pendingRecord() {
     try {
-      return pending ? recordOf(pending()) : null
+      return this.#pending ? this.#recordOf(this.#pending()) : null
     } catch {
       // The save fails for the same reason, and the draft says so.
       return null
     }
   }
 
-  function recordOf(unsaved: Unsaved) {
+  #recordOf(unsaved: Unsaved) {
     const record = { page: pageId, at: nextAt(), unsaved }
-    inPage.set(documentKey, record)
+    inPage.set(this.#documentKey, record)
     return record
   }
 }

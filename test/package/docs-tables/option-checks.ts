@@ -4,8 +4,8 @@ import { type Member, membersOf, withoutReason } from './declarations.ts'
 /** The interfaces that declare the options of each table: `file#Interface`. */
 export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/autosave.md#Options': ['src/autosave/types.ts#AutoSaveOptions'],
-  'docs/client.md#Options': ['src/client/document-lock-types.ts#DocumentLockOptions'],
-  'docs/client.md#What is typed 4': ['src/client/draft/draft-types.ts#DraftOptions'],
+  'docs/client.md#Options': ['src/client/options.ts#DocumentLockOptions'],
+  'docs/client.md#What is typed 4': ['src/client/draft/options.ts#DraftOptions'],
   'docs/guide.md#The manager': [
     'src/core/options.ts#LeaseOptions owner ttl heartbeat wait retry',
     'src/core/options.ts#LeasesOptions',
@@ -46,7 +46,7 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/stores/etcd.md#Options': ['src/stores/etcd/options.ts#EtcdStoreOptions'],
   'docs/stores/file.md#Options': ['src/stores/file/options.ts#FileStoreOptions'],
   'docs/stores/firestore.md#Options': ['src/stores/firestore/options.ts#FirestoreStoreOptions'],
-  'docs/stores/http.md#Options': ['src/client/http-store.ts#HttpStoreOptions'],
+  'docs/stores/http.md#Options': ['src/client/options.ts#HttpStoreOptions'],
   'docs/stores/memory.md#Options': ['src/stores/memory.ts#MemoryStoreOptions'],
   'docs/stores/mysql.md#Options': [
     'src/stores/mysql/options.ts#MysqlTable',
@@ -72,7 +72,7 @@ const WAITS: Readonly<Record<string, string>> = {
   'once.result': 'src/once/options.ts#ResultOptions wait',
   'once.wait': 'src/once/options.ts#WaitOptions wait',
   idempotent: 'src/idempotency/options.ts#IdempotencyOptions wait',
-  'lock.acquire': 'src/client/document-lock-types.ts#AcquireDocumentOptions wait',
+  'lock.acquire': 'src/client/options.ts#AcquireDocumentOptions wait',
   createAutoSave: 'src/autosave/types.ts#AutoSaveOptions wait',
   webLocks: 'src/sync/locks.ts#WebLocksOptions wait',
 }

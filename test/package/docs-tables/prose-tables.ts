@@ -1,6 +1,7 @@
 const MEASURED = 'measured by `npm run bench` on one machine'
 const BEHAVIOUR = 'describes behaviour, which the tests of the part show'
 const ADVICE = 'advice for people'
+const OTHER_NAMES = 'the names of another library beside ours; the two programs of the page are run'
 
 /** Tables that no list in the code can be compared with, and why. `words.test.ts` checks the names in their cells. */
 export const PROSE_TABLES: Readonly<Record<string, string>> = {
@@ -30,6 +31,9 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/client.md#With React': 'the two fields that a hook returns',
   'docs/coming-from-extension-storage.md#Coming from WXT storage, Plasmo storage, webext-storage':
     'compares with other libraries; `test/browser/coming-from.test.ts` runs the code',
+  'docs/migrations/redis-semaphore.md#From redis-semaphore': OTHER_NAMES,
+  'docs/migrations/redlock.md#From redlock': OTHER_NAMES,
+  'docs/migrations/verrou.md#From verrou': OTHER_NAMES,
   'docs/embedding.md#In another server': 'links to the examples below it, which tests run',
   'docs/idempotency.md#Frameworks': 'the adapters, which `test/server/idempotency-frameworks.test.ts` runs',
   'docs/idempotency.md#What it costs': MEASURED,

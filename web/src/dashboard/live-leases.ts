@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { randomId } from '../../../src/base/random-id.ts'
 import { type Api, type ApiRequest, createApi, unexpected } from '../../../src/client/api.ts'
-import { createSocket, type Socket } from '../../../src/client/socket.ts'
+import { Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
 import {
   type AuditEntry,
@@ -156,7 +156,7 @@ export class LiveLeases {
       return
     }
     const { promise: joined, resolve, reject } = Promise.withResolvers<void>()
-    const socket = createSocket({
+    const socket = new Socket({
       url: SERVICE_URL,
       key: stats.channel_key,
       channels: [LEASES_CHANNEL],

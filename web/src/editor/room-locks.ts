@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { randomId } from '../../../src/base/random-id.ts'
 import { createApi } from '../../../src/client/api.ts'
 import { inOneSession } from '../../../src/client/lock-requests.ts'
-import { createSocket, type Socket } from '../../../src/client/socket.ts'
+import { Socket } from '../../../src/client/socket.ts'
 import { systemClock } from '../../../src/core/index.ts'
 import { documentEvents, type Person, roomLocks } from '../../../src/protocol/index.ts'
 import { SERVICE_URL } from '../ui/service-url.ts'
@@ -69,7 +69,7 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
     const { success, output } = v.safeParse(TERMS, response?.body)
     if (signal.aborted || socket || !success) return
     const form = output.channel.slice(0, output.channel.length - room.length)
-    socket = createSocket({
+    socket = new Socket({
       url,
       key: output.channel_key,
       channels: rooms.map((name) => form + name),
