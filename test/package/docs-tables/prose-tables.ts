@@ -31,6 +31,10 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/client.md#With React': 'the two fields that a hook returns',
   'docs/coming-from-extension-storage.md#Coming from WXT storage, Plasmo storage, webext-storage':
     'compares with other libraries; `test/browser/coming-from.test.ts` runs the code',
+  'docs/migrations/advisory-locks.md#From Postgres advisory locks': OTHER_NAMES,
+  'docs/migrations/async-mutex.md#From async-mutex': OTHER_NAMES,
+  "docs/migrations/powertools-idempotency.md#From Powertools' idempotency": OTHER_NAMES,
+  'docs/migrations/proper-lockfile.md#From proper-lockfile': OTHER_NAMES,
   'docs/migrations/redis-semaphore.md#From redis-semaphore': OTHER_NAMES,
   'docs/migrations/redlock.md#From redlock': OTHER_NAMES,
   'docs/migrations/verrou.md#From verrou': OTHER_NAMES,
