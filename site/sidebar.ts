@@ -39,7 +39,13 @@ export const groups: readonly Group[] = [
   { text: 'Tools', pages: ['cli', 'telemetry', 'testing', 'commonjs'] },
   {
     text: 'Coming from',
-    pages: ['comparison', 'coming-from-extension-storage'],
+    pages: [
+      'comparison',
+      'migrations/redlock',
+      'migrations/redis-semaphore',
+      'migrations/verrou',
+      'coming-from-extension-storage',
+    ],
   },
   { text: 'Reference', pages: ['errors', 'troubleshooting', 'benchmarks'] },
 ]

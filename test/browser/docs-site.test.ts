@@ -54,8 +54,15 @@ describe('the site of the docs', () => {
   it('the search of the site finds a word of the docs', async () => {
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.goto(url)
-    await page.keyboard.press('Control+k')
-    await page.getByRole('searchbox').fill('fencing token')
+    const box = page.getByRole('searchbox')
+    // The keys work as soon as the scripts of the page run.
+    await expect
+      .poll(async () => {
+        if (!(await box.isVisible())) await page.keyboard.press('Control+k')
+        return box.isVisible()
+      })
+      .toBe(true)
+    await box.fill('fencing token')
     await page.locator('.VPLocalSearchBox .result').first().waitFor()
     expect(await page.locator('.VPLocalSearchBox .result').count()).toBeGreaterThan(2)
   })
