@@ -5,7 +5,6 @@ import { root, runTool } from './run-tool.ts'
 
 const site = join(root, 'site')
 installFolder(site)
-if ((await runTool('node', 'scripts/build.ts')) !== 0) process.exit(1)
 process.exitCode = await runTool(
   'npm',
   'run',

@@ -52,7 +52,10 @@ export interface DocumentLockRoomOptions extends DocumentLockOptions {
 }
 
 /** HTTP headers, a promise of them, or a function that returns either. */
-export type HeadersOption = MaybeLater<HeaderRecord> | (() => MaybeLater<HeaderRecord>)
+export type HeadersOption =
+  | Readonly<Record<string, string>>
+  | PromiseLike<Readonly<Record<string, string>>>
+  | (() => Readonly<Record<string, string>> | PromiseLike<Readonly<Record<string, string>>>)
 export type MaybeLater<T> = T | PromiseLike<T>
 export type HeaderRecord = Readonly<Record<string, string>>
 

@@ -26,7 +26,7 @@ describe('the site of the docs', () => {
 
   beforeAll(async () => {
     // VitePress refuses a site with a dead link.
-    execFileSync('npm', ['run', 'docs:build'], { cwd: root, stdio: 'pipe' })
+    execFileSync(process.execPath, ['scripts/docs.ts', 'build'], { cwd: root, stdio: 'pipe' })
     server = await serveFiles(built)
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     browser = await launchChromium()

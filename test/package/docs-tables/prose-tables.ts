@@ -6,7 +6,8 @@ const OTHER_NAMES = 'the names of another library beside ours; the two programs 
 /** Tables that no list in the code can be compared with, and why. `words.test.ts` checks the names in their cells. */
 export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/which-one.md#Which one do I need?': ADVICE,
-  'docs/comparison.md#Beside other libraries': 'facts about other libraries, from their documentation and code',
+  'docs/comparison.md#Beside other libraries':
+    'facts about other libraries, from their documentation and code',
   'docs/troubleshooting.md#Leases and workers': ADVICE,
   'docs/troubleshooting.md#Pages and documents': ADVICE,
   'docs/troubleshooting.md#Extensions': ADVICE,

@@ -73,7 +73,12 @@ async function protectsHono(jobs: JobStore): Promise<void> {
   const middleware = honoIdempotency({ jobs, principal: 'everyone' })
   for (const isRepeated of [false, true]) {
     const raw = post('hono')
-    const c = { req: { raw, arrayBuffer: () => raw.arrayBuffer() }, res: new Response('none') }
+    const req = {
+      raw,
+      arrayBuffer: () => raw.arrayBuffer(),
+      header: (name: string) => raw.headers.get(name) ?? undefined,
+    }
+    const c = { req, res: new Response('none') }
     const replay = await middleware(c, async () => {
       c.res = new Response('done')
     })
