@@ -63,11 +63,9 @@ it('serve and the command line find the primary through sentinels, also after a 
   await group.waitForReplica()
 
   await group.killPrimary()
-  const readyz = async () => (await fetch(`${url}/readyz`)).status
-  await expect.poll(readyz).toBe(503)
-  await expect.poll(readyz).toBe(200)
-  const saved = await browser.call('PUT', '/api/documents/draft', { content: 'text', token: body.token })
-  expect(saved.status).toBe(200)
+  const save = { content: 'text', token: body.token }
+  await expect.poll(async () => (await browser.call('PUT', '/api/documents/draft', save)).status).toBe(200)
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
   expect(await holdfast(['ls', '--store', address, '--json'])).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('"document:draft"'),

@@ -116,7 +116,7 @@ export class Bucket {
           key: message.subject.slice(prefixLength),
           text: message.string(),
           revision: message.seq,
-          createdMs: message.time.getTime(),
+          createdMs: millisecondsOf(message.timestampNanos),
           isMarker: message.headers?.has('KV-Operation') ?? false,
         }
     } finally {
@@ -166,6 +166,11 @@ export class Bucket {
     const { streams } = await manager.js.jetstreamManager(false)
     return { kv, streams, consumers: manager.js.consumers, stream: streamInfo.config.name }
   }
+}
+
+/** `message.time` is a whole millisecond late if the last nanoseconds are lost in a floating point number. */
+export function millisecondsOf(nanos: bigint): number {
+  return Number(nanos / 1_000_000n)
 }
 
 async function loadKv() {
