@@ -1,14 +1,9 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { warnOnce } from '../base/warn.ts'
-import type {
-  DocumentHolder,
-  DocumentLock,
-  DocumentLockPhase,
-  DocumentLockState,
-  DraftState,
-} from '../client/index.ts'
-import { type LockTexts, lockTexts, type Who } from './lock-texts.ts'
-import { momentText, useEveryDay } from './moment-text.ts'
+import type { DocumentLock, DocumentLockPhase, DocumentLockState, DraftState } from '../client/index.ts'
+import { type Action, contentOf, SPACES } from './banner-content.ts'
+import { type LockTexts, lockTexts } from './lock-texts.ts'
+import { useEveryDay } from './moment-text.ts'
 import { People } from './people.tsx'
 import { type Language, useLanguage } from './provider.tsx'
 import { type Attention, useAttention } from './use-attention.ts'
@@ -40,41 +35,10 @@ export interface LockBannerProps {
 /** What the reader must hear at once. */
 const ALARMS: readonly DocumentLockPhase[] = ['troubled', 'signed-out', 'lost', 'error']
 
-/** Between two sentences. */
-const SPACES = { en: ' ', ja: '' }
-
 const TITLE_ONLY: Attention = {}
-const POSTPONE = '2m'
 
 /** In these, unsaved text is not saved by itself. */
 const UNABLE: readonly DocumentLockPhase[] = ['signed-out', 'lost', 'error']
-
-/** The meaning of the banner's colour. */
-type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
-
-interface BannerContent {
-  readonly tone: Tone
-  readonly text: string
-  /** Technical, for whoever runs the page. */
-  readonly detail?: string | undefined
-  readonly actions: readonly Action[]
-  /** When the line that gets shorter ends. */
-  readonly until?: number | undefined
-  /** Whether the seconds until then are shown, too: only if nobody renews the lock by then. */
-  readonly isCounted?: boolean
-}
-
-interface Action {
-  readonly text: string
-  readonly run: () => unknown
-  /** `primary`: what most readers want to do. `quiet`: an alternative, shown as a link. */
-  readonly rank?: 'primary' | 'quiet'
-}
-
-interface Confirmation {
-  readonly isAsked: boolean
-  readonly ask: (token: number | null) => void
-}
 
 /**
  * Shows who is editing the document, until when, and what the reader can do now.
@@ -97,14 +61,14 @@ export function LockBanner(props: LockBannerProps): ReactNode {
   /** The token of the holder that the reader may want to take the lock from. */
   const [asked, setAsked] = useState<number | null>(null)
   const confirm = { isAsked: asked !== null && asked === state.holder?.token, ask: setAsked }
-  const { tone, text, detail, actions, until, isCounted } = contentOf(
+  const { tone, text, detail, actions, until, isCounted } = contentOf({
     state,
     lock,
     words,
     lang,
     confirm,
     onHandoff,
-  )
+  })
   const isAlarm = ALARMS.includes(state.phase)
   const isUnknown = state.me === null && !isAlarm
   // The error of the first request. Before its answer, nothing is known about the connection.
@@ -158,170 +122,11 @@ export function LockBanner(props: LockBannerProps): ReactNode {
   )
 }
 
-function contentOf(
-  state: DocumentLockState,
-  lock: DocumentLock | null,
-  words: LockTexts,
-  lang: Language,
-  confirm: Confirmation,
-  onHandoff: LockBannerProps['onHandoff'],
-): BannerContent {
-  const { phase, holder, held, request, passedBy, demand, idle, place, waiting, waiters, connected, error } =
-    state
-  const isOwnTab = holder?.isMe === false && holder.sessionId === state.me?.sessionId
-  const other = holder && !holder.isMe ? whoOf(holder, lang) : null
-  const edit: Action = { text: words.edit, run: () => lock?.acquire(), rank: 'primary' }
-  const queue: Action = { text: words.wait, run: () => lock?.acquire({ wait: Infinity }), rank: 'primary' }
-  const leave: Action = { text: words.leaveLine, run: () => lock?.release() }
-  const ask: Action = { text: words.ask, run: () => lock?.requestHandoff(), rank: 'quiet' }
-  const takeover: Action = {
-    text: words.takeover,
-    run: () => confirm.ask(holder?.token ?? null),
-    rank: 'quiet',
-  }
-  const editHere: Action = { text: words.editHere, run: () => lock?.requestHandoff(), rank: 'primary' }
-  const isPending = demand === 'asking' || demand === 'taking-over' || demand === 'postponed'
-  /** While the holder has asked for time. */
-  const later = demand === 'postponed' ? { until: state.postponedUntil ?? undefined, isCounted: true } : {}
-  const until = holder?.expiresAt
-  if (confirm.isAsked && other && !isPending && (phase === 'waiting' || phase === 'read-only'))
-    return {
-      tone: 'waiting',
-      text: words.confirmTakeover(other.name),
-      actions: [
-        { text: words.cancel, run: () => confirm.ask(null) },
-        {
-          text: words.takeover,
-          run() {
-            confirm.ask(null)
-            return lock?.takeover()
-          },
-        },
-      ],
-    }
-  if (isOwnTab && (phase === 'waiting' || phase === 'read-only' || phase === 'lost'))
-    return {
-      tone: isPending ? 'pending' : 'unknown',
-      text: isPending ? words.movingHere : demand === 'failed' ? words.demand.failed(null) : words.ownTab,
-      actions: [...(isPending ? [] : [editHere]), ...(phase === 'waiting' ? [leave] : [])],
-    }
-  switch (phase) {
-    case 'idle':
-      return {
-        tone: 'unknown',
-        text: idle?.isOver ? [words.wasIdle, words.nobody].join(SPACES[lang]) : words.nobody,
-        actions: [edit],
-      }
-    case 'acquiring':
-      return { tone: 'pending', text: words.asking, actions: [] }
-    case 'waiting':
-      return {
-        tone: 'waiting',
-        text: demand
-          ? [words.demand[demand](other?.name ?? null), words.place(place)].join(SPACES[lang])
-          : passedBy
-            ? [words.passedBy(passedBy.name), words.place(place)].join(SPACES[lang])
-            : words.waiting(other, place),
-        actions: isPending ? [leave] : [leave, ask, takeover],
-        ...later,
-      }
-    case 'held': {
-      const afterSaving = (run: () => unknown) => async () => {
-        await onHandoff?.()
-        await run()
-      }
-      const stop = { text: words.stop, run: afterSaving(() => lock?.release()) }
-      const keepOn: Action = { text: words.keep, run: () => lock?.touch(), rank: 'primary' }
-      if (idle && !idle.isOver)
-        return {
-          tone: 'waiting',
-          text: words.stillEditing(request?.name ?? waiters[0]?.name ?? null),
-          actions: [keepOn, stop],
-          until: idle.until,
-          isCounted: true,
-        }
-      if (!request)
-        return { tone: 'held', text: words.editing(waiting, waiters[0]?.name), actions: [stop], until }
-      const handoff: Action = {
-        text: words.handoff,
-        run: afterSaving(() => lock?.answer(true)),
-        rank: 'primary',
-      }
-      const keep: Action = { text: words.keep, run: () => lock?.answer(false) }
-      const postpone: Action = { text: words.postpone, run: () => lock?.answer(POSTPONE) }
-      if (request.isOwn) return { tone: 'pending', text: words.movingAway, actions: [] }
-      if (request.postponedUntil !== null)
-        return {
-          tone: 'waiting',
-          text: words.postponed(request.name),
-          actions: [handoff, keep],
-          until: request.postponedUntil,
-          isCounted: true,
-        }
-      const passed = request.passes.map(({ name }) => name)
-      const isTakeover = request.kind === 'takeover'
-      return {
-        tone: 'waiting',
-        text: isTakeover ? words.takenOver(request.name, passed) : words.requested(request.name, passed),
-        actions: isTakeover ? [handoff] : [handoff, postpone, keep],
-        until: request.until,
-        isCounted: true,
-      }
-    }
-    case 'troubled':
-      return {
-        tone: 'waiting',
-        text: words.troubled,
-        detail: error?.message,
-        actions: [],
-        until,
-        isCounted: true,
-      }
-    case 'signed-out':
-      return {
-        tone: 'waiting',
-        text: words.signedOut(held),
-        detail: error?.message,
-        actions: held ? [] : [{ ...edit, text: words.editAgain }],
-        until: held ? until : undefined,
-        isCounted: true,
-      }
-    case 'read-only':
-      return {
-        tone: 'unknown',
-        text: demand
-          ? words.demand[demand](other?.name ?? null)
-          : [idle?.isOver ? words.wasIdle : '', other ? words.readOnly(other) : words.nobody]
-              .filter(Boolean)
-              .join(SPACES[lang]),
-        actions: isPending ? [queue] : [queue, ask, takeover],
-        ...later,
-      }
-    case 'lost':
-      return {
-        tone: 'lost',
-        text: !connected ? words.lostOffline : other ? words.lostTo(other) : words.lost,
-        actions: [other ? queue : { ...edit, text: words.editAgain }],
-      }
-    case 'error':
-      return {
-        tone: 'lost',
-        text: words.failed(error?.message ?? '', error?.code),
-        detail: error?.message,
-        actions: error?.retryable ? [{ ...edit, text: words.editAgain }] : [],
-      }
-  }
-}
-
 /** What a person must see who looks at another tab. */
 function callOf({ request, idle }: DocumentLockState, words: LockTexts): string | null {
   if (idle && !idle.isOver) return words.titleIdle
   const isAsked = request && !request.isOwn && request.postponedUntil === null
   return isAsked ? words.title(request.name, request.kind) : null
-}
-
-function whoOf({ name, since }: DocumentHolder, lang: string): Who {
-  return { name, since: momentText(since, lang) }
 }
 
 /** The lock may also be given up without a click here: by another tab of the same person, or by the page. */

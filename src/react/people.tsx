@@ -1,9 +1,7 @@
 import type { Participant } from '../client/index.ts'
 import { Avatar } from './avatar.tsx'
 import { type LockTexts, lockTexts } from './lock-texts.ts'
-
-/** More people are a number. */
-const SHOWN = 5
+import { MAX_SHOWN_PEOPLE } from './options.ts'
 
 export interface PeopleProps {
   /** `people` of the state of a lock. */
@@ -23,10 +21,10 @@ export interface PeopleProps {
  */
 export function People({ people, lang = 'en', texts }: PeopleProps) {
   const words = { ...lockTexts[lang], ...texts }
-  const more = people.length - SHOWN
+  const more = people.length - MAX_SHOWN_PEOPLE
   return (
     <ul className="holdfast hf-people" aria-label={words.people} hidden={people.length === 0}>
-      {people.slice(0, SHOWN).map((person) => {
+      {people.slice(0, MAX_SHOWN_PEOPLE).map((person) => {
         const { sessionId, name, role, place } = person
         const text = words.person(person)
         return (

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { differences } from '../client/draft/differences.ts'
 import { type DraftTexts, draftTexts } from './draft-texts.ts'
+import { CONTEXT_LINES } from './options.ts'
 import { type Language, useLanguage } from './provider.tsx'
 
 export interface TextComparisonProps {
@@ -15,9 +16,6 @@ export interface TextComparisonProps {
   /** Replaces some of the texts. */
   readonly texts?: Partial<DraftTexts> | undefined
 }
-
-/** How many equal lines are shown around a difference. */
-const CONTEXT_LINES = 2
 
 /**
  * Two texts, line by line. Each difference of the stored text can be taken.
