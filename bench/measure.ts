@@ -7,10 +7,8 @@ export interface Contender {
 
 export interface Rate {
   readonly name: string
-  /** Operations per second: the median over the rounds. */
-  readonly perSecond: number
-  /** The same at the tenth and the ninetieth percentile of the rounds. */
-  readonly spread: readonly [low: number, high: number]
+  /** Operations per second, one for each round. */
+  readonly rounds: readonly number[]
 }
 
 export async function compareRates(
@@ -25,13 +23,7 @@ export async function compareRates(
       if (round >= 0) rates[index]?.push(perSecond)
     }
   }
-  return contenders.map(({ name }, index) => rateOf(name, rates[index] ?? []))
-}
-
-/** `measured`: operations per second, one for each round. */
-export function rateOf(name: string, measured: readonly number[]): Rate {
-  const spread = [quantile(measured, 0.1), quantile(measured, 0.9)] as const
-  return { name, perSecond: quantile(measured, 0.5), spread }
+  return contenders.map(({ name }, index) => ({ name, rounds: rates[index] ?? [] }))
 }
 
 async function runFor(ms: number, parallel: number, run: () => unknown): Promise<number> {
@@ -52,16 +44,16 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN
 }
 
+/** Each round is compared with that of the baseline beside it. The spread is that of the tenth to the ninetieth percentile. */
 export function rateTable(rates: readonly Rate[], baseline: string): string[][] {
-  const base = rates.find((rate) => rate.name === baseline)?.perSecond ?? Number.NaN
+  const base = rates.find((rate) => rate.name === baseline)?.rounds ?? []
   return [
     ['', 'ops/s', `× ${baseline}`, 'spread'],
-    ...rates.map(({ name, perSecond, spread: [low, high] }) => [
-      name,
-      perSecond.toFixed(0),
-      (perSecond / base).toFixed(2),
-      `${(low / base).toFixed(2)}–${(high / base).toFixed(2)}`,
-    ]),
+    ...rates.map(({ name, rounds }) => {
+      const ratios = rounds.map((perSecond, round) => perSecond / (base[round] ?? Number.NaN))
+      const [low = '', middle = '', high = ''] = [0.1, 0.5, 0.9].map((q) => quantile(ratios, q).toFixed(2))
+      return [name, quantile(rounds, 0.5).toFixed(0), middle, `${low}–${high}`]
+    }),
   ]
 }
 

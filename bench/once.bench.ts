@@ -7,7 +7,7 @@ import { startServer } from '../scripts/services/index.ts'
 import { Effects } from '../test/once/effects.ts'
 import { storm } from '../test/once/storm.ts'
 import { WorkerProcesses } from '../test/once/worker-processes.ts'
-import { printTable, rateOf, rateTable } from './measure.ts'
+import { printTable, rateTable } from './measure.ts'
 import { OURS, openRunners } from './once/runners.ts'
 
 const ROUNDS = 5
@@ -41,8 +41,7 @@ async function compareJobRates(url: string): Promise<void> {
     }
   }
   for (const runner of runners) await runner.close()
-  const medians = rates.map(({ name, rounds }) => rateOf(name, rounds))
-  printTable(`Postgres, jobs run to their end, ${LANES} at a time, one by one`, rateTable(medians, OURS))
+  printTable(`Postgres, jobs run to their end, ${LANES} at a time, one by one`, rateTable(rates, OURS))
 }
 
 async function stormOn(name: string, urlOf: (directory: string) => string): Promise<void> {

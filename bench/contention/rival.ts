@@ -94,20 +94,25 @@ export function lockRival(
 
 export function countCalls(store: LeaseStore): { readonly store: LeaseStore; readonly calls: number } {
   let calls = 0
-  const count = <A extends unknown[], R>(call: (...args: A) => R) => {
-    return (...args: A): R => {
-      calls++
-      return call(...args)
-    }
-  }
-  const { acquire, renew, release } = store
+  const counted = new Proxy(store, {
+    get(_, name) {
+      const member: unknown = Reflect.get(store, name)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        if (COUNTED.has(name)) calls++
+        return Reflect.apply(member, store, args)
+      }
+    },
+  })
   return {
-    store: { ...store, acquire: count(acquire), renew: count(renew), release: count(release) },
+    store: counted,
     get calls() {
       return calls
     },
   }
 }
+
+const COUNTED = new Set<string | symbol>(['acquire', 'acquireAll', 'renew', 'release'])
 
 export async function turn(acquire: () => Promise<() => Promise<unknown>>): Promise<Hold> {
   const release = await acquire()

@@ -1,4 +1,5 @@
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
+import { LeaseError } from '../base/errors.ts'
 import { AnswerLimit } from './answer-limit.ts'
 import { brokenMysqlError, isAnswer, isClosed } from './mysql-errors.ts'
 import { DEFAULT_CONNECTIONS } from './options.ts'
@@ -25,6 +26,7 @@ export interface MysqlPromisePool {
 
 export interface MysqlPromiseConnection {
   query(options: MysqlQuery): Promise<readonly [unknown, unknown]>
+  execute(options: MysqlQuery): Promise<readonly [unknown, unknown]>
 }
 
 /** Of `mysql2`, with callbacks. */
@@ -40,6 +42,7 @@ export interface MysqlPoolConnection extends MysqlPromiseConnection {
 
 interface MysqlQuery {
   readonly sql: string
+  readonly values?: MysqlValue[]
   readonly timeout: number
   readonly rowsAsArray: false
   readonly nestTables: false
@@ -55,7 +58,15 @@ export interface MysqlDatabase {
   query(sql: string): Promise<readonly (readonly MysqlRow[])[]>
   /** For a statement without rows. */
   change(sql: string): Promise<MysqlChange>
+  /**
+   * The same, prepared on each connection once. Absent on a single connection: it may be within a transaction of the
+   * application, to which the change would belong.
+   */
+  execute?(sql: string, values: readonly MysqlValue[]): Promise<MysqlChange>
 }
+
+/** Texts are sent as hexadecimal digits: see `unhex`. */
+export type MysqlValue = string | number | null
 
 export interface MysqlChange {
   readonly affectedRows: number
@@ -94,7 +105,12 @@ export function promisedClient(client: MysqlClient, option = 'client'): MysqlPro
 
 /** A text as a binary literal: no mode of the server and no character set can change what it means. */
 export function bytes(text: string): string {
-  return `X'${Buffer.from(text).toString('hex')}'`
+  return `X'${hexDigits(text)}'`
+}
+
+/** The same as a value of a prepared statement, which reads it by `unhex(?)`. */
+export function hexDigits(text: string): string {
+  return Buffer.from(text).toString('hex')
 }
 
 /** A quoted name of a table or a procedure. */
@@ -104,11 +120,12 @@ export function mysqlName(name: string): string {
 
 function onPool(pool: MysqlPromisePool): MysqlDatabase {
   const limit = new AnswerLimit()
-  const send = async (sql: string): Promise<unknown> => {
+  const send = async (sql: string, values?: readonly MysqlValue[]): Promise<unknown> => {
     const connection = await pool.getConnection()
     try {
-      const result = await run(connection, sql, limit)
+      const result = await run(connection, sql, limit, values)
       if (!(await isAutocommit(connection, limit))) await run(connection, COMMIT, limit)
+      else if (changeOf(result).inTransaction) throw abandonedTransaction()
       connection.release()
       return result
     } catch (error) {
@@ -118,7 +135,16 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
       throw isClosed(error) ? brokenMysqlError(error) : error
     }
   }
-  return { connections: connectionsOf(pool), limit, ...resultsOf(send) }
+  const execute = async (sql: string, values: readonly MysqlValue[]) => changeOf(await send(sql, values))
+  return { connections: connectionsOf(pool), limit, ...resultsOf(send), execute }
+}
+
+/** The server undoes what was written when the connection is closed. */
+function abandonedTransaction(): LeaseError {
+  return new LeaseError(
+    'store-unavailable',
+    'MySQL: a connection of the pool was within a transaction, and was closed',
+  )
 }
 
 /** Whatever `completion_type` says, no transaction follows, and the connection stays. */
@@ -151,22 +177,31 @@ function onConnection(connection: MysqlPromiseConnection): MysqlDatabase {
 function resultsOf(send: (sql: string) => Promise<unknown>): Pick<MysqlDatabase, 'query' | 'change'> {
   return {
     query: async (sql) => resultSetsOf(await send(sql)),
-    async change(sql) {
-      const header = Object(await send(sql)) as Readonly<Record<string, unknown>>
-      const { affectedRows, insertId, serverStatus } = header
-      return {
-        affectedRows: Number(affectedRows),
-        insertId: Number(insertId),
-        inTransaction: (Number(serverStatus) & SERVER_STATUS_IN_TRANS) !== 0,
-      }
-    },
+    change: async (sql) => changeOf(await send(sql)),
+  }
+}
+
+/** By the header of a statement without rows. */
+function changeOf(header: unknown): MysqlChange {
+  const { affectedRows, insertId, serverStatus } = Object(header) as Readonly<Record<string, unknown>>
+  return {
+    affectedRows: Number(affectedRows),
+    insertId: Number(insertId),
+    inTransaction: (Number(serverStatus) & SERVER_STATUS_IN_TRANS) !== 0,
   }
 }
 
 /** The options of the application's client for results must not matter here. */
-async function run(connection: MysqlPromiseConnection, sql: string, limit: AnswerLimit): Promise<unknown> {
-  const options = { rowsAsArray: false, nestTables: false, typeCast: true } as const
-  const answer: unknown = await connection.query({ sql, timeout: limit.ms, ...options })
+async function run(
+  connection: MysqlPromiseConnection,
+  sql: string,
+  limit: AnswerLimit,
+  values?: readonly MysqlValue[],
+): Promise<unknown> {
+  const query = { sql, timeout: limit.ms, rowsAsArray: false, nestTables: false, typeCast: true } as const
+  const answer: unknown = await (values
+    ? connection.execute({ ...query, values: [...values] })
+    : connection.query(query))
   const result: unknown = Array.isArray(answer) ? answer[0] : null
   // A statement without rows is answered with a header.
   if (typeof result !== 'object' || result === null) throw malformedAnswer('MySQL', result)

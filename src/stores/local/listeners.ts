@@ -172,6 +172,11 @@ export class LocalListeners {
     return false
   }
 
+  /** Whether somebody waits for this resource or holds it. */
+  isUsed(resource: string): boolean {
+    return this.#idsOf(resource).size > 0
+  }
+
   /** Those who wait for a resource. */
   waiting(): { readonly id: string; readonly resource: string }[] {
     const waiting: { id: string; resource: string }[] = []
@@ -190,6 +195,11 @@ export class LocalListeners {
   /** The resource was seen with this latest token, held by these ids. Everybody else has lost it. */
   observed(resource: string, token: number, holders: readonly string[]): void {
     for (const id of [...this.#idsOf(resource)]) if (!holders.includes(id)) this.ended(id, token)
+  }
+
+  /** The lease that this id was granted and still holds, as far as this process knows. */
+  leaseOf(id: string): LeaseRecord | null {
+    return this.#parties.get(id)?.lease ?? null
   }
 
   /** Whether its holder wants to hear of its end, and has not released it. */

@@ -78,3 +78,5 @@ export const PRUNE_AT_ONCE = 1000
 export const DEADLOCK_TRIES = 5
 /** The size of the column. */
 export const MAX_ID_BYTES = 512
+/** While somebody watches, plain statements change nothing. This is how often the store tries one. */
+export const PLAIN_AGAIN_MS = 1000

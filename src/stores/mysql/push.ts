@@ -57,6 +57,11 @@ export class Push {
     return this.#listeners.has(id)
   }
 
+  /** Whether somebody here waits for this resource or holds it. */
+  isUsed(resource: string): boolean {
+    return this.#listeners.isUsed(resource)
+  }
+
   /** Call it before the request is sent: its turn or its loss may be known before the answer. */
   expect(ask: Ask): void {
     this.#listeners.expect(ask)
@@ -77,8 +82,14 @@ export class Push {
     this.#listeners.renewed(lease)
   }
 
-  forget(id: string): void {
-    this.#listeners.forget(id)
+  /** Returns the lease that it held. */
+  forget(id: string): LeaseRecord | null {
+    return this.#listeners.forget(id)
+  }
+
+  /** The lease that this id holds here. */
+  leaseOf(id: string): LeaseRecord | null {
+    return this.#listeners.leaseOf(id)
   }
 
   /** `by`: the release whose answer this was. */

@@ -1,10 +1,16 @@
 import { systemClock } from '../../base/clock.ts'
 import type { MysqlClient, MysqlDatabase } from '../../clients/mysql.ts'
 import { isMissing, mysqlError } from '../../clients/mysql-errors.ts'
-import type { Answer, Ask, ReleaseAsk, Released } from '../../core/index.ts'
+import type { Answer, Ask, ReleaseAsk, Released, RenewAsk, Renewal } from '../../core/index.ts'
 import { SqlCalls, SqlStore } from '../sql-store.ts'
 import type { Names } from './names.ts'
-import { type CheckedOptions, PRUNE_EVERY_MS } from './options.ts'
+import { type CheckedOptions, PLAIN_AGAIN_MS, PRUNE_EVERY_MS } from './options.ts'
+import {
+  isPlain,
+  NO_PLAIN_TRANSITIONS,
+  type PlainTransitions,
+  plainTransitionsOf,
+} from './plain-transitions.ts'
 import { Push } from './push.ts'
 import { type Queries, queriesOf } from './queries.ts'
 import { install } from './schema.ts'
@@ -16,7 +22,11 @@ export class MysqlStore extends SqlStore<Queries> {
   protected readonly push: Push
   readonly #database: MysqlDatabase
   readonly #names: Names
+  readonly #plain: PlainTransitions
+  readonly #procedures: Queries
   readonly #queries: Queries
+  /** When to try plain statements again. */
+  #plainAt = -Infinity
   #pruneAt = systemClock.monotonic() + PRUNE_EVERY_MS
 
   constructor(client: MysqlClient, database: MysqlDatabase, options: CheckedOptions) {
@@ -24,7 +34,9 @@ export class MysqlStore extends SqlStore<Queries> {
     const { names, migrate, pollMs, maxInFlight } = options
     this.#database = database
     this.#names = names
-    this.#queries = queriesOf(database, names)
+    this.#plain = plainTransitionsOf(database, names)
+    this.#procedures = queriesOf(database, names)
+    this.#queries = { ...this.#procedures, renew: (ask) => this.#renew(ask) }
     this.calls = new SqlCalls({
       backend: 'MySQL',
       client,
@@ -46,9 +58,14 @@ export class MysqlStore extends SqlStore<Queries> {
 
   protected async request(ask: Ask): Promise<Answer> {
     this.#pruneIfDue()
+    const isUsual = isPlain(ask) && !this.push.isUsed(ask.resource)
     this.push.expect(ask)
     try {
-      const answer = await this.#queries.acquire(ask, this.push.channel)
+      const lease = isUsual ? await this.#transitions.acquire(ask, this.push.channel) : null
+      const answer: Answer = lease
+        ? { granted: true, lease }
+        : await this.#queries.acquire(ask, this.push.channel)
+      if (isUsual && !lease && answer.granted) this.#leavePlain()
       this.push.answered(ask, answer)
       return answer
     } catch (error) {
@@ -67,8 +84,10 @@ export class MysqlStore extends SqlStore<Queries> {
   }
 
   async #release(ask: ReleaseAsk): Promise<Released> {
-    if ('id' in ask) this.push.forget(ask.id)
+    const held = 'id' in ask ? this.push.forget(ask.id) : null
     try {
+      const ended = held?.resource === ask.resource ? await this.#transitions.release(held) : null
+      if (ended) return { ended, holders: [] }
       const { wakes, ...released } = await this.#queries.release(ask, this.push.channel)
       this.push.wake(ask, wakes)
       return released
@@ -76,6 +95,21 @@ export class MysqlStore extends SqlStore<Queries> {
       this.push.unsure(ask.resource)
       throw error
     }
+  }
+
+  async #renew(ask: RenewAsk): Promise<Renewal> {
+    const held = this.push.leaseOf(ask.id)
+    const lease = held?.resource === ask.resource ? await this.#transitions.renew(held, ask.ttl) : null
+    return lease ? { ok: true, lease } : this.#procedures.renew(ask)
+  }
+
+  get #transitions(): PlainTransitions {
+    return systemClock.monotonic() < this.#plainAt ? NO_PLAIN_TRANSITIONS : this.#plain
+  }
+
+  /** Nothing was in the way of a request but that somebody watches. Every plain statement would be in vain. */
+  #leavePlain(): void {
+    this.#plainAt = systemClock.monotonic() + PLAIN_AGAIN_MS
   }
 
   /** Only acquiring makes the tables grow, so it has them pruned, and no sweeper is needed for that. */
