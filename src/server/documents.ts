@@ -19,25 +19,18 @@ export interface DocumentStore {
   /** `null`: nothing was saved. Rejects with `UnreadableContent` if the stored content cannot be read. */
   read(room: string): Promise<StoredDocument | null>
   /**
-   * Saves if the fence is at exactly this grant, no save or removal of this grant had a higher `sequence`, and the
-   * content is still at this `revision` (0: there is no content), in one atomic step. A `sequence` equal to the highest
-   * one is a repeated request: nothing is written, and the answer has the time and revision of the latest save. If the
-   * content was removed since, it is refused. The highest `sequence` of a grant is also kept when a save has none, and
-   * when the content is removed.
+   * Saves if the fence is at exactly this grant and the conditions are met, in one atomic step. A `sequence` equal to
+   * the highest one is a repeated request: nothing is written, and the answer has the time and revision of the latest
+   * save. If the content was removed since, it is refused. The highest `sequence` of a grant is also kept when a save
+   * has none, and when the content is removed.
    */
-  save(
-    room: string,
-    grant: DocumentGrant,
-    content: JsonValue,
-    revision?: number,
-    sequence?: number,
-  ): Promise<Saving>
+  save(room: string, grant: DocumentGrant, content: JsonValue, conditions?: ChangeConditions): Promise<Saving>
   /**
-   * Removes the content if the fence and the `revision` are as expected, and no save or removal of this grant had this
-   * `sequence` or a higher one. Where there is no content, only the `sequence` is kept. `grant` is `null` for an
+   * Removes the content if the fence is at exactly this grant and the conditions are met. A `sequence` equal to the
+   * highest one is refused, too. Where there is no content, only the `sequence` is kept. `grant` is `null` for an
    * administrator, who passes the fence and has no `sequence`.
    */
-  remove(room: string, grant: DocumentGrant | null, revision?: number, sequence?: number): Promise<Removal>
+  remove(room: string, grant: DocumentGrant | null, conditions?: ChangeConditions): Promise<Removal>
   /** Rejects if it cannot be read and written now. Leaves nothing behind. Absent: a `read` tells enough. */
   check?(): Promise<void>
   /**
@@ -51,6 +44,14 @@ export interface DocumentGrant {
   readonly token: number
   /** Identifies the holder. Never shown to others. */
   readonly holder: string
+}
+
+/** What must be true for a save or a removal to be carried out. */
+export interface ChangeConditions {
+  /** The content is still at this revision. 0: there is no content. */
+  readonly revision?: number | undefined
+  /** No save or removal of the same grant had a higher sequence. */
+  readonly sequence?: number | undefined
 }
 
 export interface StoredDocument {
@@ -111,6 +112,13 @@ export type Changed = { readonly savedAt: number } | SaveRefusal
 export function savingOf(changed: Changed): Saving {
   if (!('savedAt' in changed)) return { saved: false, ...changed }
   return { saved: true, savedAt: changed.savedAt, revision: changed.savedAt }
+}
+
+/** A save (`content`) or a removal (`null`) with its conditions. `grant` is `null` for an administrator. */
+export interface RequestedChange extends ChangeConditions {
+  readonly grant: DocumentGrant | null
+  /** As JSON. */
+  readonly content: string | null
 }
 
 /** The highest sequence of a grant; `null`: it has none. */
@@ -202,7 +210,7 @@ export function memoryDocuments(options: { readonly clock?: Clock | undefined } 
     async read(room) {
       return documents.get(room) ?? null
     },
-    async save(room, grant, content, expected, sequence) {
+    async save(room, grant, content, { revision: expected, sequence } = {}) {
       const fenced = refusal(room, grant)
       if (fenced) return { saved: false, ...fenced }
       const late = lateSave(sequence, sequencedOf(room, grant))
@@ -219,7 +227,7 @@ export function memoryDocuments(options: { readonly clock?: Clock | undefined } 
       if (sequence !== undefined) raise(room, grant, sequence)
       return { saved: true, ...saved }
     },
-    async remove(room, grant, expected, sequence) {
+    async remove(room, grant, { revision: expected, sequence } = {}) {
       const fenced = refusal(room, grant)
       if (fenced) return { removed: false, ...fenced }
       const refused = lateRemoval(sequence, sequencedOf(room, grant)) ?? refusal(room, grant, expected)

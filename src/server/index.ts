@@ -36,6 +36,7 @@ export {
 } from './channels/index.ts'
 export { createLockServer, type LockServer, type LockServerOptions } from './create.ts'
 export {
+  type ChangeConditions,
   type DocumentGrant,
   type DocumentStore,
   memoryDocuments,

@@ -10,17 +10,21 @@ import * as v from 'valibot'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
+import type { JsonValue } from '../base/records.ts'
 import { parseJson } from '../protocol/index.ts'
 import type { Running } from '../stores/local/calls.ts'
 import { encodeName } from '../stores/nats/names.ts'
 import {
+  type ChangeConditions,
   type DocumentGrant,
   type DocumentStore,
   lateRemoval,
   lateSave,
+  type Removal,
   type SaveRefusal,
   type Saving,
   type Sequenced,
+  type StoredDocument,
   savedDocument,
   UnreadableContent,
 } from './documents.ts'
@@ -63,6 +67,9 @@ type Decision =
   | { readonly record: RoomRecord }
   /** The record is as it should be. */
   | 'done'
+interface Conditions<Grant = DocumentGrant | null> extends ChangeConditions {
+  readonly grant: Grant
+}
 interface Replacement {
   readonly replaced: Found | null
 }
@@ -75,127 +82,22 @@ const PART_LENGTH = 256 * 1024
 
 export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock): DocumentStore {
   const calls = callsOf(values)
+  const rooms = new Rooms(values, clock)
   let nextSweepAt = -Infinity
   /** What the last sweep found unused, with its revision. */
   let unused: ReadonlyMap<string, number> = new Map()
-
-  async function find(room: string): Promise<Found | null> {
-    const stored = await values.get(roomKey(room))
-    if (!stored) return null
-    return { record: recordIn(stored.text) ?? unreadableRecord(stored), revision: stored.revision }
-  }
-
-  async function change(
-    room: string,
-    stop: Running,
-    decide: (record: RoomRecord | null) => Decision,
-  ): Promise<Replacement | { readonly refused: SaveRefusal } | 'done'> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const found = await find(room)
-      const decision = decide(found?.record ?? null)
-      if (decision === 'done' || 'refused' in decision) return decision
-      stop.throwIfAborted()
-      const text = JSON.stringify(decision.record)
-      if (await values.compareAndPut(roomKey(room), text, found?.revision ?? null)) return { replaced: found }
-    }
-    throw new LeaseError(
-      'store-unavailable',
-      `${values.backend}: the record of ${JSON.stringify(room)} keeps changing`,
-    )
-  }
-
-  /** If it fails, a later sweep deletes them. */
-  async function forgetParts(room: string, saved: SavedParts, until: number): Promise<void> {
-    for (const key of partKeys(room, saved)) await values.remove(key, until).catch(() => {})
-  }
-
-  async function forgetReplaced(room: string, { replaced }: Replacement): Promise<void> {
-    if (replaced?.record.saved) await forgetParts(room, replaced.record.saved, replaced.revision)
-  }
 
   return {
     check: () =>
       calls.run(async () => {
         await values.put('check', '')
       }),
-
-    fence: (room, { token, holder }) =>
-      calls.run(async (stop) => {
-        const changed = await change(room, stop, (record) => {
-          if (record && record.fence >= token) return 'done'
-          return { record: { saved: null, revision: 0, ...record, fence: token, holder } }
-        })
-        return changed !== 'done'
-      }),
-
-    read: (room) =>
-      calls.run(async () => {
-        for (let last = 0; ; ) {
-          const found = await find(room)
-          if (!found || !hasContent(found.record)) return null
-          const { saved, revision } = found.record
-          if (!saved) throw new UnreadableContent(room)
-          const parts = await Promise.all(partKeys(room, saved).map((key) => values.get(key)))
-          if (parts.every((part) => part !== null))
-            return savedDocument(room, parts.map(({ text }) => text).join(''), { ...saved, revision })
-          // Another save has replaced it meanwhile, unless the record is still the same.
-          if (found.revision === last) throw new UnreadableContent(room)
-          last = found.revision
-        }
-      }),
-
-    save: (room, grant, content, expected, sequence) =>
-      calls.run(async (stop) => {
-        const answerOf = (record: RoomRecord | null) => answerWithoutSaving(record, grant, expected, sequence)
-        const early = answerOf((await find(room))?.record ?? null)
-        if (early) return early
-        const texts = textsOf(JSON.stringify(content))
-        const savedAt = clock.now()
-        const saved: SavedParts = { id: randomId(), parts: texts.length, token: grant.token, savedAt }
-        let uploaded = 0
-        for (const [part, key] of partKeys(room, saved).entries()) {
-          stop.throwIfAborted()
-          uploaded = await values.put(key, texts[part] ?? '')
-        }
-        let revision = uploaded
-        let answer: Saving | null = null
-        const changed = await change(room, stop, (record) => {
-          // An earlier try wrote it, and its answer was lost.
-          if (record?.saved?.id === saved.id) return 'done'
-          answer = answerOf(record)
-          if (answer || !record) return 'done'
-          // If this process stood still for so long, a sweep may have deleted the parts.
-          if (Math.abs(clock.now() - savedAt) > KEEP_FENCE_MS / 2)
-            throw new LeaseError('store-unavailable', `${values.backend}: the save took too long`)
-          // Of two saves the later one may have uploaded first.
-          revision = Math.max(uploaded, record.revision + 1)
-          return { record: { ...readable(record), ...raised(record, grant, sequence), saved, revision } }
-        })
-        if (answer) {
-          await forgetParts(room, saved, uploaded)
-          return answer
-        }
-        if (changed !== 'done' && 'replaced' in changed) await forgetReplaced(room, changed)
-        return { saved: true, savedAt, revision }
-      }),
-
-    remove: (room, grant, expected, sequence) =>
-      calls.run(async (stop) => {
-        const changed = await change(room, stop, (record) => {
-          const refused =
-            refusalOf(record, grant, undefined) ??
-            lateRemoval(sequence, sequencedOf(record, grant)) ??
-            refusalOf(record, grant, expected)
-          if (refused) return { refused }
-          if (!record || (!hasContent(record) && sequence === undefined)) return 'done'
-          return { record: { ...readable(record), ...raised(record, grant, sequence), saved: null } }
-        })
-        if (changed === 'done') return { removed: true }
-        if ('refused' in changed) return { removed: false, ...changed.refused }
-        await forgetReplaced(room, changed)
-        return { removed: true }
-      }),
-
+    fence: (room, grant) => calls.run((stop) => rooms.fence(room, grant, stop)),
+    read: (room) => calls.run(() => rooms.read(room)),
+    save: (room, grant, content, conditions = {}) =>
+      calls.run((stop) => rooms.save(room, content, { ...conditions, grant }, stop)),
+    remove: (room, grant, conditions = {}) =>
+      calls.run((stop) => rooms.remove(room, { ...conditions, grant }, stop)),
     async sweep() {
       // It lists all keys, so it runs once in an hour.
       if (clock.monotonic() < nextSweepAt) return
@@ -205,6 +107,136 @@ export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock)
         nextSweepAt = clock.monotonic() + KEEP_FENCE_MS
       }
     },
+  }
+}
+
+class Rooms {
+  readonly #values: KeyValues
+  readonly #clock: Clock
+
+  constructor(values: KeyValues, clock: Clock) {
+    this.#values = values
+    this.#clock = clock
+  }
+
+  async fence(room: string, { token, holder }: DocumentGrant, stop: Running): Promise<boolean> {
+    const changed = await this.#change(room, stop, (record) => {
+      if (record && record.fence >= token) return 'done'
+      return { record: { saved: null, revision: 0, ...record, fence: token, holder } }
+    })
+    return changed !== 'done'
+  }
+
+  async read(room: string): Promise<StoredDocument | null> {
+    for (let last = 0; ; ) {
+      const found = await this.#find(room)
+      if (!found || !hasContent(found.record)) return null
+      const { saved, revision } = found.record
+      if (!saved) throw new UnreadableContent(room)
+      const parts = await Promise.all(partKeys(room, saved).map((key) => this.#values.get(key)))
+      if (parts.every((part) => part !== null))
+        return savedDocument(room, parts.map(({ text }) => text).join(''), { ...saved, revision })
+      // Another save has replaced it meanwhile, unless the record is still the same.
+      if (found.revision === last) throw new UnreadableContent(room)
+      last = found.revision
+    }
+  }
+
+  async save(
+    room: string,
+    content: JsonValue,
+    conditions: Conditions<DocumentGrant>,
+    stop: Running,
+  ): Promise<Saving> {
+    const { grant, sequence } = conditions
+    const early = answerWithoutSaving((await this.#find(room))?.record ?? null, conditions)
+    if (early) return early
+    const texts = textsOf(JSON.stringify(content))
+    const savedAt = this.#clock.now()
+    const saved: SavedParts = { id: randomId(), parts: texts.length, token: grant.token, savedAt }
+    const uploaded = await this.#upload(room, saved, texts, stop)
+    let revision = uploaded
+    let answer: Saving | null = null
+    const changed = await this.#change(room, stop, (record) => {
+      // An earlier try wrote it, and its answer was lost.
+      if (record?.saved?.id === saved.id) return 'done'
+      answer = answerWithoutSaving(record, conditions)
+      if (answer || !record) return 'done'
+      // If this process stood still for so long, a sweep may have deleted the parts.
+      if (Math.abs(this.#clock.now() - savedAt) > KEEP_FENCE_MS / 2)
+        throw new LeaseError('store-unavailable', `${this.#values.backend}: the save took too long`)
+      // Of two saves the later one may have uploaded first.
+      revision = Math.max(uploaded, record.revision + 1)
+      return { record: { ...readable(record), ...raised(record, grant, sequence), saved, revision } }
+    })
+    if (answer) {
+      await this.#forgetParts(room, saved, uploaded)
+      return answer
+    }
+    if (changed !== 'done' && 'replaced' in changed) await this.#forgetReplaced(room, changed)
+    return { saved: true, savedAt, revision }
+  }
+
+  async remove(room: string, conditions: Conditions, stop: Running): Promise<Removal> {
+    const { grant, revision, sequence } = conditions
+    const changed = await this.#change(room, stop, (record) => {
+      const refused =
+        refusalOf(record, grant, undefined) ??
+        lateRemoval(sequence, sequencedOf(record, grant)) ??
+        refusalOf(record, grant, revision)
+      if (refused) return { refused }
+      if (!record || (!hasContent(record) && sequence === undefined)) return 'done'
+      return { record: { ...readable(record), ...raised(record, grant, sequence), saved: null } }
+    })
+    if (changed === 'done') return { removed: true }
+    if ('refused' in changed) return { removed: false, ...changed.refused }
+    await this.#forgetReplaced(room, changed)
+    return { removed: true }
+  }
+
+  async #find(room: string): Promise<Found | null> {
+    const stored = await this.#values.get(roomKey(room))
+    if (!stored) return null
+    return { record: recordIn(stored.text) ?? unreadableRecord(stored), revision: stored.revision }
+  }
+
+  async #change(
+    room: string,
+    stop: Running,
+    decide: (record: RoomRecord | null) => Decision,
+  ): Promise<Replacement | { readonly refused: SaveRefusal } | 'done'> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const found = await this.#find(room)
+      const decision = decide(found?.record ?? null)
+      if (decision === 'done' || 'refused' in decision) return decision
+      stop.throwIfAborted()
+      const text = JSON.stringify(decision.record)
+      if (await this.#values.compareAndPut(roomKey(room), text, found?.revision ?? null))
+        return { replaced: found }
+    }
+    throw new LeaseError(
+      'store-unavailable',
+      `${this.#values.backend}: the record of ${JSON.stringify(room)} keeps changing`,
+    )
+  }
+
+  /** Resolves with the revision of the last part. */
+  async #upload(room: string, saved: SavedParts, texts: readonly string[], stop: Running): Promise<number> {
+    let uploaded = 0
+    for (const [part, key] of partKeys(room, saved).entries()) {
+      stop.throwIfAborted()
+      uploaded = await this.#values.put(key, texts[part] ?? '')
+    }
+    return uploaded
+  }
+
+  /** If it fails, a later sweep deletes them. */
+  async #forgetParts(room: string, saved: SavedParts, until: number): Promise<void> {
+    for (const key of partKeys(room, saved)) await this.#values.remove(key, until).catch(() => {})
+  }
+
+  async #forgetReplaced(room: string, { replaced }: Replacement): Promise<void> {
+    if (replaced?.record.saved) await this.#forgetParts(room, replaced.record.saved, replaced.revision)
   }
 }
 
@@ -244,9 +276,7 @@ function refusalOf(
 /** For a save that is refused, or was carried out before. `null`: it may be carried out. */
 function answerWithoutSaving(
   record: RoomRecord | null,
-  grant: DocumentGrant,
-  expected: number | undefined,
-  sequence: number | undefined,
+  { grant, revision, sequence }: Conditions<DocumentGrant>,
 ): Saving | null {
   const fenced = refusalOf(record, grant, undefined)
   if (fenced) return { saved: false, ...fenced }
@@ -254,7 +284,7 @@ function answerWithoutSaving(
   if (late === 'repeated' && record?.saved)
     return { saved: true, savedAt: record.saved.savedAt, revision: record.revision }
   if (late && late !== 'repeated') return { saved: false, ...late }
-  const refused = refusalOf(record, grant, expected)
+  const refused = refusalOf(record, grant, revision)
   return refused && { saved: false, ...refused }
 }
 

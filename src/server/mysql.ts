@@ -15,9 +15,9 @@ import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import {
   type Changed,
-  type DocumentGrant,
   type DocumentStore,
   FIRST_TIME_TOKEN,
+  type RequestedChange,
   removalOf,
   savedDocument,
   savingOf,
@@ -46,7 +46,7 @@ const IS_SEQUENCED = 'coalesce(sequence_token, -1) = fence'
  */
 export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions = {}): DocumentStore {
   expectOptions(options, { table: 1 })
-  const { name, rows, change, check } = tableOf(
+  const table = tableOf(
     client,
     options.table ?? 'holdfast_documents',
     `room ${NAME} primary key, fence bigint not null, holder varbinary(1024) not null, content longblob, token bigint,
@@ -61,40 +61,7 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
     },
   )
 
-  /** Sets the content (`null`: none) if the fence and the revision are as expected. */
-  async function set(
-    room: string,
-    grant: DocumentGrant | null,
-    content: string | null,
-    expected: number | undefined,
-    sequence?: number,
-  ): Promise<Changed> {
-    const savedAt = `saved_at = last_insert_id(if(saved_at >= ${NOW}, saved_at + 1, ${NOW}))`
-    const values =
-      content === null ? 'content = null, token = null' : `content = ${bytes(content)}, token = fence`
-    const conditions = [
-      `room = ${bytes(room)}`,
-      ...(grant ? [`fence = ${grant.token}`, `holder = ${bytes(grant.holder)}`] : []),
-      ...(expected === undefined ? [] : [`${REVISION} = ${expected}`]),
-      ...(sequence === undefined ? [] : [`(not ${IS_SEQUENCED} or sequence < ${sequence})`]),
-    ]
-    const sequenced = sequence === undefined ? '' : `, sequence = ${sequence}, sequence_token = fence`
-    const { affectedRows, insertId } = await change(
-      `update ${name} set ${values}, ${savedAt}${sequenced} where ${conditions.join(' and ')}`,
-    )
-    if (affectedRows > 0) return { savedAt: insertId }
-    const [row] = await rows(
-      `select fence, holder, saved_at, ${REVISION} as revision, if(${IS_SEQUENCED}, sequence, null) as sequence
-        from ${name} where room = ${bytes(room)}`,
-    )
-    const { fence = null, holder } = row ?? {}
-    const isFenced =
-      grant !== null &&
-      (Number(fence) !== grant.token || fence === null || mysqlText(holder) !== grant.holder)
-    if (isFenced) return { fence: fence === null ? null : Number(fence) }
-    return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
-  }
-
+  const { name, rows, change, check } = table
   return {
     check,
     async fence(room, { token, holder }) {
@@ -120,16 +87,50 @@ export function mysqlDocuments(client: MysqlClient, options: SqlDocumentsOptions
       if (content === null) return null
       return savedDocument(room, mysqlText(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    save: async (room, grant, content, expected, sequence) =>
-      savingOf(await set(room, grant, JSON.stringify(content), expected, sequence)),
-    remove: async (room, grant, expected, sequence) =>
-      removalOf(await set(room, grant, null, expected, sequence), expected),
+    save: async (room, grant, content, conditions) =>
+      savingOf(await changeContent(table, room, { ...conditions, grant, content: JSON.stringify(content) })),
+    remove: async (room, grant, conditions) =>
+      removalOf(
+        await changeContent(table, room, { ...conditions, grant, content: null }),
+        conditions?.revision,
+      ),
     async sweep() {
       await change(`delete from ${name} where content is null and fence >= ${FIRST_TIME_TOKEN}
         and fence < (${NOW} - ${KEEP_FENCE_MS}) * 1000
         and coalesce(saved_at, 0) < ${NOW} - ${KEEP_FENCE_MS} limit ${DELETE_ENTRIES_AT_ONCE}`)
     },
   }
+}
+
+/** Sets the content (`null`: none) if the fence and the revision are as expected. */
+async function changeContent(
+  { name, rows, change }: MysqlTable,
+  room: string,
+  { grant, content, revision, sequence }: RequestedChange,
+): Promise<Changed> {
+  const savedAt = `saved_at = last_insert_id(if(saved_at >= ${NOW}, saved_at + 1, ${NOW}))`
+  const values =
+    content === null ? 'content = null, token = null' : `content = ${bytes(content)}, token = fence`
+  const conditions = [
+    `room = ${bytes(room)}`,
+    ...(grant ? [`fence = ${grant.token}`, `holder = ${bytes(grant.holder)}`] : []),
+    ...(revision === undefined ? [] : [`${REVISION} = ${revision}`]),
+    ...(sequence === undefined ? [] : [`(not ${IS_SEQUENCED} or sequence < ${sequence})`]),
+  ]
+  const sequenced = sequence === undefined ? '' : `, sequence = ${sequence}, sequence_token = fence`
+  const { affectedRows, insertId } = await change(
+    `update ${name} set ${values}, ${savedAt}${sequenced} where ${conditions.join(' and ')}`,
+  )
+  if (affectedRows > 0) return { savedAt: insertId }
+  const [row] = await rows(
+    `select fence, holder, saved_at, ${REVISION} as revision, if(${IS_SEQUENCED}, sequence, null) as sequence
+      from ${name} where room = ${bytes(room)}`,
+  )
+  const { fence = null, holder } = row ?? {}
+  const isFenced =
+    grant !== null && (Number(fence) !== grant.token || fence === null || mysqlText(holder) !== grant.holder)
+  if (isFenced) return { fence: fence === null ? null : Number(fence) }
+  return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
 }
 
 /** The audit trail in a table of MySQL, one for all nodes. It uses your client and leaves it open. */

@@ -28,8 +28,6 @@ export const READY_FOR_MS = 2000
 
 /** How long a place is kept after a request has ended without a grant, so that the client may repeat it. */
 export const KEEP_PLACE_MS = 3000
-/** Waiters also poll: a push may be lost. */
-export const POLL_BEHIND_PUSH_MS = 5000
 /** How often waiters ask a store that cannot push. */
 export const POLL_WAITERS_MS = 500
 /** The pause before a store that is away is asked again. */

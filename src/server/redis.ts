@@ -86,12 +86,12 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
       const [content, token, savedAt] = await list(READ, keyOf(room), [])
       return content == null ? null : savedDocument(room, content, { token, savedAt, revision: savedAt })
     },
-    async save(room, { token, holder }, content, revision, sequence) {
+    async save(room, { token, holder }, content, { revision, sequence } = {}) {
       const conditions = [String(token), holder, String(revision ?? '')]
       const args = ['save', ...conditions, JSON.stringify(content), String(sequence ?? '')]
       return savingOf(await change(room, args))
     },
-    async remove(room, grant, revision, sequence) {
+    async remove(room, grant, { revision, sequence } = {}) {
       const conditions = [String(grant?.token ?? ''), grant?.holder ?? '', String(revision ?? '')]
       const args = ['remove', ...conditions, '', String(sequence ?? '')]
       return removalOf(await change(room, args), revision)

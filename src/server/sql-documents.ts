@@ -1,9 +1,9 @@
 import { expectOptions } from '../base/arguments.ts'
 import {
   type Changed,
-  type DocumentGrant,
   type DocumentStore,
   FIRST_TIME_TOKEN,
+  type RequestedChange,
   removalOf,
   savedDocument,
   savingOf,
@@ -47,48 +47,9 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
     // No room has this name.
     [`insert into ${table} (room, fence, holder) values ('', 0, '')`, `delete from ${table} where room = ''`],
   )
-  const firstRow = async (text: string, values: readonly string[]): Promise<SqlRow | undefined> =>
-    (await sql(text, values))[0]
-
-  /** Sets the content (`null`: none) if the fence and the revision are as expected. */
-  async function change(
-    room: string,
-    grant: DocumentGrant | null,
-    content: string | null,
-    expected: number | undefined,
-    sequence?: number,
-  ): Promise<Changed> {
-    const values = [room]
-    const parameter = (value: string | number) => `?${values.push(String(value))}`
-    const set =
-      content === null ? 'content = null, token = null' : `content = ${parameter(content)}, token = fence`
-    const savedAt = `case when saved_at >= ${dialect.now} then saved_at + 1 else ${dialect.now} end`
-    const next = sequence === undefined ? '' : `cast(${parameter(sequence)} as bigint)`
-    const conditions = [
-      'room = ?1',
-      ...(grant
-        ? [`fence = cast(${parameter(grant.token)} as bigint)`, `holder = ${parameter(grant.holder)}`]
-        : []),
-      ...(expected === undefined ? [] : [`${REVISION} = cast(${parameter(expected)} as bigint)`]),
-      ...(next ? [`(not ${IS_SEQUENCED} or sequence < ${next})`] : []),
-    ]
-    const sequenced = next ? `, sequence = ${next}, sequence_token = fence` : ''
-    const changed = await firstRow(
-      `update ${table} set ${set}, saved_at = ${savedAt}${sequenced} where ${conditions.join(' and ')} returning saved_at`,
-      values,
-    )
-    if (changed) return { savedAt: Number(changed.saved_at) }
-    const row = await firstRow(
-      `select fence, holder, saved_at, ${REVISION} as revision,
-        case when ${IS_SEQUENCED} then sequence end as sequence from ${table} where room = ?1`,
-      [room],
-    )
-    const fence = row ? Number(row.fence) : null
-    const isFenced = grant !== null && (fence !== grant.token || row?.holder !== grant.holder)
-    if (isFenced) return { fence }
-    return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
-  }
-
+  const firstRow: FirstRow = async (text, values) => (await sql(text, values))[0]
+  const change = (room: string, requested: RequestedChange) =>
+    changeContent({ table, now: dialect.now, firstRow }, room, requested)
   return {
     check,
     async fence(room, { token, holder }) {
@@ -106,10 +67,10 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
       const { content, token, saved_at } = row
       return savedDocument(room, String(content), { token, savedAt: saved_at, revision: saved_at })
     },
-    save: async (room, grant, content, expected, sequence) =>
-      savingOf(await change(room, grant, JSON.stringify(content), expected, sequence)),
-    remove: async (room, grant, expected, sequence) =>
-      removalOf(await change(room, grant, null, expected, sequence), expected),
+    save: async (room, grant, content, conditions) =>
+      savingOf(await change(room, { ...conditions, grant, content: JSON.stringify(content) })),
+    remove: async (room, grant, conditions) =>
+      removalOf(await change(room, { ...conditions, grant, content: null }), conditions?.revision),
     async sweep() {
       await sql(
         `delete from ${table} where content is null and fence >= ${FIRST_TIME_TOKEN}
@@ -119,4 +80,43 @@ export function sqlDocuments(dialect: Dialect, options: SqlDocumentsOptions): Do
       )
     },
   }
+}
+
+type FirstRow = (text: string, values: readonly string[]) => Promise<SqlRow | undefined>
+
+/** Sets the content (`null`: none) if the fence and the revision are as expected. */
+async function changeContent(
+  { table, now, firstRow }: { readonly table: string; readonly now: string; readonly firstRow: FirstRow },
+  room: string,
+  { grant, content, revision, sequence }: RequestedChange,
+): Promise<Changed> {
+  const values = [room]
+  const parameter = (value: string | number) => `?${values.push(String(value))}`
+  const set =
+    content === null ? 'content = null, token = null' : `content = ${parameter(content)}, token = fence`
+  const savedAt = `case when saved_at >= ${now} then saved_at + 1 else ${now} end`
+  const next = sequence === undefined ? '' : `cast(${parameter(sequence)} as bigint)`
+  const conditions = [
+    'room = ?1',
+    ...(grant
+      ? [`fence = cast(${parameter(grant.token)} as bigint)`, `holder = ${parameter(grant.holder)}`]
+      : []),
+    ...(revision === undefined ? [] : [`${REVISION} = cast(${parameter(revision)} as bigint)`]),
+    ...(next ? [`(not ${IS_SEQUENCED} or sequence < ${next})`] : []),
+  ]
+  const sequenced = next ? `, sequence = ${next}, sequence_token = fence` : ''
+  const changed = await firstRow(
+    `update ${table} set ${set}, saved_at = ${savedAt}${sequenced} where ${conditions.join(' and ')} returning saved_at`,
+    values,
+  )
+  if (changed) return { savedAt: Number(changed.saved_at) }
+  const row = await firstRow(
+    `select fence, holder, saved_at, ${REVISION} as revision,
+      case when ${IS_SEQUENCED} then sequence end as sequence from ${table} where room = ?1`,
+    [room],
+  )
+  const fence = row ? Number(row.fence) : null
+  const isFenced = grant !== null && (fence !== grant.token || row?.holder !== grant.holder)
+  if (isFenced) return { fence }
+  return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
 }

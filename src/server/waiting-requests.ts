@@ -1,11 +1,12 @@
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
+import { POLL_BEHIND_PUSH_MS } from '../base/options.ts'
 import { WakeSignal } from '../base/wake-signal.ts'
 import type { Answer, Ask, LeaseStore } from '../core/index.ts'
 import type { Person } from '../protocol/index.ts'
 import { keyOf } from './announcer.ts'
-import { KEEP_PLACE_MS, POLL_BEHIND_PUSH_MS, POLL_WAITERS_MS, RETRY_REQUEST_MS } from './options.ts'
+import { KEEP_PLACE_MS, POLL_WAITERS_MS, RETRY_REQUEST_MS } from './options.ts'
 import type { WaitingList } from './waiting-list.ts'
 
 export interface WaitingRequestsOptions {

@@ -150,8 +150,8 @@ async function answersOf(
     } else {
       const answer =
         what === 'save'
-          ? await store.save(room, by, `content ${revisions.length}`, expected, sequence)
-          : await store.remove(room, grant ? by : null, expected, sequence)
+          ? await store.save(room, by, `content ${revisions.length}`, { revision: expected, sequence })
+          : await store.remove(room, grant ? by : null, { revision: expected, sequence })
       if ('saved' in answer && answer.saved && !revisions.includes(answer.revision))
         revisions.push(answer.revision)
       const revision = 'revision' in answer ? revisions.indexOf(answer.revision) + 1 : undefined
@@ -210,25 +210,34 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     const revisions = [0]
     for (const content of ['one', 'two', 'three']) {
       const expected = revisions.at(-1) ?? 0
-      expect(await store.save('room', holder, 'other', expected + 1)).toEqual({
+      expect(await store.save('room', holder, 'other', { revision: expected + 1 })).toEqual({
         saved: false,
         revision: expected,
       })
-      const saving = await store.save('room', holder, content, expected)
+      const saving = await store.save('room', holder, content, { revision: expected })
       const { revision = 0, content: stored } = (await store.read('room')) ?? {}
       expect(saving).toMatchObject({ saved: true, revision })
       expect([revision > expected, stored]).toEqual([true, content])
       revisions.push(revision)
     }
     const last = revisions.at(-1) ?? 0
-    expect(await store.remove('room', holder, last - 1)).toEqual({ removed: false, revision: last })
-    expect(await store.remove('room', grant(0, 'a'), last)).toEqual({ removed: false, fence: holder.token })
-    expect(await store.remove('room', null, 0)).toEqual({ removed: false, revision: last })
-    expect(await store.remove('room', holder, last)).toEqual({ removed: true })
+    expect(await store.remove('room', holder, { revision: last - 1 })).toEqual({
+      removed: false,
+      revision: last,
+    })
+    expect(await store.remove('room', grant(0, 'a'), { revision: last })).toEqual({
+      removed: false,
+      fence: holder.token,
+    })
+    expect(await store.remove('room', null, { revision: 0 })).toEqual({ removed: false, revision: last })
+    expect(await store.remove('room', holder, { revision: last })).toEqual({ removed: true })
     expect(await store.read('room')).toBeNull()
     expect(await store.remove('room', null)).toEqual({ removed: true })
-    expect(await store.save('room', holder, 'again', last)).toEqual({ saved: false, revision: 0 })
-    expect(await store.save('room', holder, 'again', 0)).toMatchObject({ saved: true })
+    expect(await store.save('room', holder, 'again', { revision: last })).toEqual({
+      saved: false,
+      revision: 0,
+    })
+    expect(await store.save('room', holder, 'again', { revision: 0 })).toMatchObject({ saved: true })
     expect((await store.read('room'))?.revision).toBeGreaterThan(last)
     expect(await store.remove('room', null)).toEqual({ removed: true })
     expect(await store.remove('never locked', null)).toEqual({ removed: true })
@@ -239,29 +248,35 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     const [one, other] = [open(), open()]
     const holder = grant(1, 'a')
     await one.fence('room', holder)
-    const first = await one.save('room', holder, 'one', 0, 7)
-    expect(await other.save('room', holder, 'again', 0, 7)).toEqual(first)
+    const first = await one.save('room', holder, 'one', { revision: 0, sequence: 7 })
+    expect(await other.save('room', holder, 'again', { revision: 0, sequence: 7 })).toEqual(first)
     expect(await one.read('room')).toMatchObject({ content: 'one' })
-    expect(await other.save('room', holder, 'two', undefined, 9)).toMatchObject({ saved: true })
+    expect(await other.save('room', holder, 'two', { sequence: 9 })).toMatchObject({ saved: true })
     for (const sequence of [7, 8])
-      expect(await one.save('room', holder, 'held back', undefined, sequence)).toEqual({
+      expect(await one.save('room', holder, 'held back', { sequence })).toEqual({
         saved: false,
         sequence: 9,
       })
     expect(await one.save('room', holder, 'without')).toMatchObject({ saved: true })
-    expect(await one.save('room', holder, 'held back', undefined, 8)).toEqual({ saved: false, sequence: 9 })
+    expect(await one.save('room', holder, 'held back', { sequence: 8 })).toEqual({
+      saved: false,
+      sequence: 9,
+    })
     expect(await other.read('room')).toMatchObject({ content: 'without' })
 
     await one.remove('room', holder)
-    expect(await one.save('room', holder, 'held back', undefined, 8)).toEqual({ saved: false, sequence: 9 })
+    expect(await one.save('room', holder, 'held back', { sequence: 8 })).toEqual({
+      saved: false,
+      sequence: 9,
+    })
     expect(await one.read('room')).toBeNull()
 
     await other.fence('room', grant(2, 'a'))
-    expect(await one.save('room', holder, 'late', undefined, 10)).toEqual({
+    expect(await one.save('room', holder, 'late', { sequence: 10 })).toEqual({
       saved: false,
       fence: grant(2, 'a').token,
     })
-    expect(await one.save('room', grant(2, 'a'), 'next turn', undefined, 1)).toMatchObject({ saved: true })
+    expect(await one.save('room', grant(2, 'a'), 'next turn', { sequence: 1 })).toMatchObject({ saved: true })
   })
 
   it('are not removed by a late removal of the same grant, and a late save does not bring them back', async () => {
@@ -269,27 +284,27 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     const [one, other] = [open(), open()]
     const holder = grant(1, 'a')
     await one.fence('room', holder)
-    await one.save('room', holder, 'one', undefined, 1)
-    await other.save('room', holder, 'three', undefined, 3)
+    await one.save('room', holder, 'one', { sequence: 1 })
+    await other.save('room', holder, 'three', { sequence: 3 })
     for (const sequence of [2, 3])
-      expect(await one.remove('room', holder, undefined, sequence)).toEqual({ removed: false, sequence: 3 })
+      expect(await one.remove('room', holder, { sequence })).toEqual({ removed: false, sequence: 3 })
     expect(await other.read('room')).toMatchObject({ content: 'three' })
 
-    expect(await other.remove('room', holder, undefined, 6)).toEqual({ removed: true })
+    expect(await other.remove('room', holder, { sequence: 6 })).toEqual({ removed: true })
     for (const sequence of [5, 6])
-      expect(await one.save('room', holder, 'late', undefined, sequence)).toEqual({
+      expect(await one.save('room', holder, 'late', { sequence })).toEqual({
         saved: false,
         sequence: 6,
       })
     expect(await one.read('room')).toBeNull()
-    expect(await one.remove('room', holder, undefined, 4)).toEqual({ removed: true })
-    expect(await one.save('room', holder, 'late', undefined, 5)).toEqual({ saved: false, sequence: 6 })
+    expect(await one.remove('room', holder, { sequence: 4 })).toEqual({ removed: true })
+    expect(await one.save('room', holder, 'late', { sequence: 5 })).toEqual({ saved: false, sequence: 6 })
 
-    await one.save('room', holder, 'seven', undefined, 7)
-    expect(await other.remove('room', holder, undefined, 6)).toEqual({ removed: false, sequence: 7 })
+    await one.save('room', holder, 'seven', { sequence: 7 })
+    expect(await other.remove('room', holder, { sequence: 6 })).toEqual({ removed: false, sequence: 7 })
     await one.remove('room', null)
-    expect(await other.remove('room', holder, undefined, 9)).toEqual({ removed: true })
-    expect(await one.save('room', holder, 'late', undefined, 8)).toEqual({ saved: false, sequence: 9 })
+    expect(await other.remove('room', holder, { sequence: 9 })).toEqual({ removed: true })
+    expect(await one.save('room', holder, 'late', { sequence: 8 })).toEqual({ saved: false, sequence: 9 })
     expect(await one.read('room')).toBeNull()
   })
 
@@ -300,7 +315,7 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     await nodes[0]?.fence('room', holder)
     const sequences = [3, 1, 5, 2, 4]
     await Promise.all(
-      sequences.map((sequence, n) => nodes[n % 3]?.save('room', holder, sequence, undefined, sequence)),
+      sequences.map((sequence, n) => nodes[n % 3]?.save('room', holder, sequence, { sequence })),
     )
     expect(await nodes[0]?.read('room')).toMatchObject({ content: 5 })
   })
@@ -328,9 +343,9 @@ describe.each(DOCUMENTS)('contents in %s', (backend, create) => {
     await store.fence('recent', grant(1, 'a'))
     await store.save('kept', old, 'text')
     await store.fence('removed', old)
-    await store.remove('removed', old, undefined, 2)
+    await store.remove('removed', old, { sequence: 2 })
     await store.sweep()
-    expect(await store.save('removed', old, 'late', undefined, 1)).toEqual({ saved: false, sequence: 2 })
+    expect(await store.save('removed', old, 'late', { sequence: 1 })).toEqual({ saved: false, sequence: 2 })
     // On NATS and etcd the age of a fence is counted from the first sweep on.
     if (backend !== 'NATS' && backend !== 'etcd')
       expect(await store.save('empty', old, '')).toEqual({ saved: false, fence: null })
@@ -423,8 +438,8 @@ describe('contents that an earlier version has stored', () => {
     async (_, open) => {
       const store = await open(place())
       expect(await store.read('room')).toMatchObject({ content: 'old' })
-      expect(await store.save('room', grant(1, 'a'), 'two', undefined, 2)).toMatchObject({ saved: true })
-      expect(await store.save('room', grant(1, 'a'), 'one', undefined, 1)).toEqual({
+      expect(await store.save('room', grant(1, 'a'), 'two', { sequence: 2 })).toMatchObject({ saved: true })
+      expect(await store.save('room', grant(1, 'a'), 'one', { sequence: 1 })).toEqual({
         saved: false,
         sequence: 2,
       })
@@ -501,7 +516,7 @@ describe('a damaged content', () => {
         saved: false,
         fence: grant(2, 'b').token,
       })
-      expect(await store.save('room', grant(2, 'b'), 'text', 0)).toEqual({
+      expect(await store.save('room', grant(2, 'b'), 'text', { revision: 0 })).toEqual({
         saved: false,
         revision: expect.any(Number),
       })
@@ -546,7 +561,7 @@ describe('contents in etcd, with a client that repeats requests whose answers we
     const other = etcdDocuments(etcd, { prefix })
     const store = etcdDocuments(afterLostAnswers(etcd), { prefix })
     await store.fence('room', grant(1, 'a'))
-    const saving = await store.save('room', grant(1, 'a'), 'text', 0)
+    const saving = await store.save('room', grant(1, 'a'), 'text', { revision: 0 })
     expect(saving).toMatchObject({ saved: true, revision: (await other.read('room'))?.revision })
     expect(await other.read('room')).toMatchObject({ content: 'text' })
     expect(await store.remove('room', grant(1, 'a'))).toEqual({ removed: true })

@@ -49,8 +49,11 @@ describe.each([
     const read = await Promise.all(nodes.map((documents) => documents.read('draft')))
     expect(read.map((document) => document?.content)).toEqual(nodes.map(() => 'old'))
     const [documents] = nodes
-    expect(await documents?.save('draft', grant, 'new', undefined, 2)).toMatchObject({ saved: true })
-    expect(await documents?.save('draft', grant, 'late', undefined, 1)).toEqual({ saved: false, sequence: 2 })
+    expect(await documents?.save('draft', grant, 'new', { sequence: 2 })).toMatchObject({ saved: true })
+    expect(await documents?.save('draft', grant, 'late', { sequence: 1 })).toEqual({
+      saved: false,
+      sequence: 2,
+    })
     await documents?.check?.()
     expect(await place.tables()).toEqual(['holdfast_documents', 'holdfast_versions'])
   })
@@ -58,12 +61,12 @@ describe.each([
   it('lets nodes of the first version go on, whose grants begin a new sequence', async () => {
     const documents = place.open()
     await documents.fence('draft', grant)
-    await documents.save('draft', grant, 'first', undefined, 9)
+    await documents.save('draft', grant, 'first', { sequence: 9 })
     // As the first version raises a fence and saves.
     await place.run(`update ${place.prefix}holdfast_documents set fence = 6, holder = 'Aki'`)
     await place.run(`update ${place.prefix}holdfast_documents set content = '"old"', token = fence`)
     const next = { token: 6, holder: 'Aki' }
-    expect(await documents.save('draft', next, 'second', undefined, 1)).toMatchObject({ saved: true })
+    expect(await documents.save('draft', next, 'second', { sequence: 1 })).toMatchObject({ saved: true })
   })
 
   it('may be newer if the newer one says so, and the operator is told once', async () => {

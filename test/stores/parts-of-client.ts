@@ -29,7 +29,7 @@ interface ServerParts {
 
 export async function useServerParts({ documents, audit, secrets, bus }: ServerParts): Promise<void> {
   expect(await documents.fence('room', { token: 5, holder: 'a' })).toBe(true)
-  const saving = await documents.save('room', { token: 5, holder: 'a' }, { text: 'x' }, 0)
+  const saving = await documents.save('room', { token: 5, holder: 'a' }, { text: 'x' }, { revision: 0 })
   expect(saving).toMatchObject({ saved: true, revision: expect.any(Number) })
   expect(await documents.read('room')).toMatchObject({ content: { text: 'x' }, token: 5 })
   expect(await documents.save('room', { token: 4, holder: 'b' }, 'y')).toEqual({ saved: false, fence: 5 })

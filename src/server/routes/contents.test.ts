@@ -90,12 +90,12 @@ describe('a content', () => {
       settings: { ttl: '1h' },
       documents: {
         ...documents,
-        async save(room, grant, content, revision, sequence) {
-          if (revision !== undefined && !isChanged) {
+        async save(room, grant, content, conditions) {
+          if (conditions?.revision !== undefined && !isChanged) {
             isChanged = true
             await documents.save(room, grant, 'in between')
           }
-          return documents.save(room, grant, content, revision, sequence)
+          return documents.save(room, grant, content, conditions)
         },
       },
     })

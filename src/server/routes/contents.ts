@@ -10,7 +10,12 @@ import {
   staleSave,
   success,
 } from '../../protocol/index.ts'
-import { type SaveRefusal, type StoredDocument, UnreadableContent } from '../documents.ts'
+import {
+  type ChangeConditions,
+  type SaveRefusal,
+  type StoredDocument,
+  UnreadableContent,
+} from '../documents.ts'
 import { type Condition, conditionOf, etagOf, isKnown } from '../http/conditions.ts'
 import { HttpError } from '../http/http-error.ts'
 import { integer } from '../http/query.ts'
@@ -69,8 +74,8 @@ export function contentRoutes(service: Service): Route[] {
         const { room, body, header } = request
         const { content, token, sequence } = body
         const client = await request.client()
-        const { savedAt, revision } = await underCondition(service, room, conditionOf(header), (expected) =>
-          save(service, room, client, content as JsonValue, { token, expected, sequence }),
+        const { savedAt, revision } = await underCondition(service, room, conditionOf(header), (revision) =>
+          save(service, room, { client, content: content as JsonValue, token, revision, sequence }),
         )
         const saved_at = new Date(savedAt).toISOString()
         const { session_id } = client.person
@@ -103,8 +108,8 @@ export function contentRoutes(service: Service): Route[] {
           throw new HttpError(400, 'invalid_query', 'sequence: expected token, too')
         const isAdmin = onlyToken === undefined && (await authorize(identity, 'admin', room))
         const grant = isAdmin ? null : await liveGrant(service, request, onlyToken)
-        await underCondition(service, room, conditionOf(header), async (expected) => {
-          const removal = await service.documents.remove(room, grant, expected, order)
+        await underCondition(service, room, conditionOf(header), async (revision) => {
+          const removal = await service.documents.remove(room, grant, { revision, sequence: order })
           if (!removal.removed) throw refusalOf(removal, grant?.token ?? 0)
         })
         announce(
@@ -132,29 +137,27 @@ async function readSaved({ documents, onError }: Service, room: string): Promise
   }
 }
 
-interface SaveConditions {
+interface SaveRequest extends ChangeConditions {
+  readonly client: LockClient
+  readonly content: JsonValue
   readonly token: number
-  readonly expected: number | undefined
-  readonly sequence: number | undefined
 }
 
 /** Saves for the holder of the latest grant only. */
 async function save(
   { documents, locks }: Service,
   room: string,
-  client: LockClient,
-  content: JsonValue,
-  { token, expected, sequence }: SaveConditions,
+  { client, content, token, ...conditions }: SaveRequest,
 ): Promise<{ readonly savedAt: number; readonly revision: number }> {
   // A program that uses the store directly raises no fence. So the lease in the store is checked too.
   const lease = await locks.holder(room)
   if (lease !== null && lease.token > token) throw staleToken()
   const grant = { token, holder: locks.idOf(room, client) }
-  let saving = await documents.save(room, grant, content, expected, sequence)
+  let saving = await documents.save(room, grant, content, conditions)
   const isSwept = !saving.saved && 'fence' in saving && saving.fence === null
   if (isSwept && lease?.token === token && locks.isHolder(room, client, lease)) {
     await documents.fence(room, grant)
-    saving = await documents.save(room, grant, content, expected, sequence)
+    saving = await documents.save(room, grant, content, conditions)
   }
   if (!saving.saved) throw refusalOf(saving, token)
   return saving

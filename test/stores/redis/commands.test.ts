@@ -59,7 +59,7 @@ describe('a user of Redis that may run only the listed commands', () => {
     const grant = { token: 1, holder: 'a' }
     await documents.check?.()
     expect(await documents.fence('draft', grant)).toBe(true)
-    expect(await documents.save('draft', grant, 'text', undefined, 1)).toMatchObject({ saved: true })
+    expect(await documents.save('draft', grant, 'text', { sequence: 1 })).toMatchObject({ saved: true })
     expect(await documents.read('draft')).toMatchObject({ content: 'text' })
     expect(await documents.remove('draft', grant)).toEqual({ removed: true })
   })
