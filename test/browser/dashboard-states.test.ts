@@ -94,7 +94,8 @@ describe('every state of the dashboard', () => {
     await server.store.acquire(ask)
     await server.store.release({ resource, id })
     await server.store.acquire({ resource, id: 'next', owner: 'cron-2:12', ttl: TTL_MS, wake() {} })
-    await page.locator('.row .kept').waitFor()
+    const kept = page.locator('.row', { has: page.locator('.kept') })
+    await kept.locator('.cell-waiting', { hasText: '1' }).waitFor()
     await page.getByRole('button', { name: resource }).first().press('Enter')
     await drawer().getByText('Its last lease keeps it taken').waitFor()
     await drawer().getByText('cron-2:12').waitFor()
@@ -124,19 +125,21 @@ describe('every state of the dashboard', () => {
     })
     for (const [owner, share] of [['deploy:1'], ['web-9:3', Infinity], ['worker-7:90', 5]] as const)
       await server.store.acquire({ resource: 'encoder', id: owner, owner, ttl: TTL_MS, share, wake() {} })
-    await expect.poll(() => page.locator('.cell-resource', { hasText: 'encoder3 of 5' }).count()).toBe(3)
-    await page.locator('.cell-resource', { hasText: 'cataloguereader' }).waitFor()
-    const last = page.getByRole('button', { name: 'encoder' }).nth(2)
-    await last.press('Enter')
+    await page.locator('.cell-resource', { hasText: 'catalogue reader' }).waitFor()
+    await page.locator('.row[data-kind="group"]', { hasText: 'encoder 3 of 5 · 3 waiting' }).waitFor()
+    expect(await page.locator('.row', { hasText: 'encoder' }).count()).toBe(1)
+    await isAccessible('folded')
+    await page.getByRole('button', { name: 'The leases of encoder' }).press('Enter')
+    const parts = page.locator('.row[data-kind="part"]')
+    await expect
+      .poll(() => parts.locator('.holder-text bdi').allTextContents())
+      .toEqual(['Mika', 'Ken', 'Zoe'])
+    await parts.nth(2).getByRole('button', { name: 'encoder' }).press('Enter')
     const waiters = drawer().locator('.queue li')
     await expect
       .poll(() => waiters.allTextContents())
-      .toEqual(['deploy:1 exclusive', 'web-9:3 reader', 'worker-7:90 up to 5'])
-    expect(await drawer().locator('.holder-name').allTextContents()).toEqual([
-      'Mika 3 of 5',
-      'Ken 3 of 5',
-      'Zoe 3 of 5',
-    ])
+      .toEqual(['1deploy:1 exclusive', '2web-9:3 reader', '3worker-7:90 up to 5'])
+    expect(await drawer().locator('.holder-name bdi').allTextContents()).toEqual(['Mika', 'Ken', 'Zoe'])
     await isAccessible('holders')
     await drawer().getByRole('button', { name: 'End this lease' }).nth(1).click()
     await page.getByRole('dialog').getByText('Ken will lose it at once').waitFor()
@@ -144,7 +147,7 @@ describe('every state of the dashboard', () => {
     await page.getByRole('button', { name: 'End the lease' }).click()
     await expect
       .poll(() => drawer().locator('.holder-name').allTextContents())
-      .toEqual(['Mika 2 of 5', 'Zoe 2 of 5'])
+      .toEqual(['MMika 2 of 5', 'ZZoe 2 of 5'])
     await page.getByRole('heading', { name: 'encoder' }).press('Escape')
     const focused = () => page.evaluate(() => document.activeElement?.closest('tr')?.textContent)
     await expect.poll(focused).toContain('Zoe')
@@ -175,6 +178,7 @@ describe('every state of the dashboard', () => {
   })
 
   it('no connection, and no server that can answer', async () => {
+    await page.getByText(/^Live$/).waitFor()
     await server.restart(async () => {
       await page.getByText('No connection. Trying again.').waitFor()
       await isAccessible('offline')

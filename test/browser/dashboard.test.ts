@@ -36,7 +36,7 @@ describe('the dashboard in Chromium', () => {
   const end = (resource: string) => server.store.release({ resource, id: resource })
   const row = (resource: string) => page.locator('tbody .row', { hasText: resource })
   const drawer = () => page.getByRole('complementary', { name: 'Details of the resource' })
-  const names = () => page.locator('tbody .row .cell-resource').allTextContents()
+  const names = () => page.locator('tbody .row .cell-resource bdi').allTextContents()
   async function askToEnd(resource: string): Promise<void> {
     await row(resource).click()
     await drawer().getByRole('button', { name: 'End this lease' }).click()
@@ -126,7 +126,7 @@ describe('the dashboard in Chromium', () => {
       await server.store.acquire({ resource: 'document:queue', id: owner, owner, ttl: LONG_MS, wake() {} })
     await row('document:queue').locator('.cell-waiting', { hasText: '2' }).waitFor()
     await row('document:queue').click()
-    await expect.poll(() => drawer().locator('.queue li').allTextContents()).toEqual(['web-1', 'web-2'])
+    await expect.poll(() => drawer().locator('.queue li').allTextContents()).toEqual(['1web-1', '2web-2'])
     for (const id of ['web-1', 'web-2']) await server.store.release({ resource: 'document:queue', id })
     await drawer().getByText('Nobody waits for it').waitFor()
     await drawer().getByRole('button', { name: 'Close' }).click()

@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../../src/protocol/index.ts'
 import type { DashboardTexts } from './texts.ts'
+import { Token } from './token.tsx'
 
 /** The Swedish format is `2026-01-31 12:04:05`: everybody can read it, and all times have the same width. */
 const LIKE_ISO = 'sv-SE'
@@ -10,7 +11,7 @@ interface AuditTrailProps {
   readonly words: DashboardTexts
 }
 
-export function timeOf(at: string): string {
+function timeOf(at: string): string {
   return new Date(at).toLocaleString(LIKE_ISO)
 }
 
@@ -33,14 +34,16 @@ export function AuditTrail({ entries, words }: AuditTrailProps) {
             <tr key={`${at} ${action} ${resource} ${token}`}>
               <td className="mono">{timeOf(at)}</td>
               <td>{words.actions[action]}</td>
-              <td className="name" title={resource}>
-                {resource}
+              <td className="name">
+                <bdi>{resource}</bdi>
               </td>
-              <td className="mono quiet">{token}</td>
+              <td>{token > 0 && <Token token={token} words={words} />}</td>
               <td className="name" title={owner}>
-                {owner_name ?? owner}
+                <bdi>{owner_name ?? owner}</bdi>
               </td>
-              <td className="name">{by}</td>
+              <td className="name">
+                <bdi>{by}</bdi>
+              </td>
             </tr>
           ))}
         </tbody>

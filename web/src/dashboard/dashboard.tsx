@@ -7,6 +7,8 @@ import { Figures } from './figures.tsx'
 import { LeaseDrawer } from './lease-drawer.tsx'
 import { LeaseTable } from './lease-table.tsx'
 import { type LiveLease, LiveLeases, LOADING } from './live-leases.ts'
+import { LiveMark, useSilence } from './live-mark.tsx'
+import { StoppedAt } from './live-times.tsx'
 import { Plots } from './plots.tsx'
 import { ReleaseDialog } from './release-dialog.tsx'
 import { SignIn, useToken } from './sign-in.tsx'
@@ -27,17 +29,18 @@ export function Dashboard() {
     () => new Map(stats?.queues.map(({ resource, waiting }) => [resource, waiting])),
     [stats],
   )
+  const viewed = useMemo(() => new Map(stats?.viewed.map((room) => [room.resource, room])), [stats])
+  const isSilent = useSilence(live)
+  const stoppedAt = live && (isSilent || phase === 'offline') ? live.heardAt : null
   const [tab, setTab] = useState<(typeof TABS)[number]>('leases')
   const [selected, setSelected] = useState<string | null>(null)
   const [releasing, setReleasing] = useState<LiveLease | null>(null)
   return (
-    <>
+    <StoppedAt value={stoppedAt}>
       <PageHeader current="dashboard">
-        <span className="notice" role="status" data-phase={phase}>
-          {phase === 'offline' ? words.offline : phase === 'loading' ? words.loading : ''}
-        </span>
+        <LiveMark live={live} phase={phase} isSilent={isSilent} words={words} />
       </PageHeader>
-      <main className="dashboard">
+      <main className="dashboard" data-stopped={stoppedAt !== null}>
         {phase === 'signed-out' ? (
           <SignIn words={words} isWrong={token !== ''} onToken={setToken} />
         ) : (
@@ -59,6 +62,7 @@ export function Dashboard() {
                 <LeaseTable
                   leases={leases}
                   waiting={waiting}
+                  viewed={viewed}
                   isLoading={!isLoaded}
                   selected={selected}
                   words={words}
@@ -71,6 +75,7 @@ export function Dashboard() {
                     leases={leases}
                     events={events}
                     waiting={waiting.get(selected) ?? 0}
+                    viewing={viewed.get(selected)?.count ?? 0}
                     words={words}
                     onRelease={setReleasing}
                     onClose={() => setSelected(null)}
@@ -101,7 +106,7 @@ export function Dashboard() {
           onClose={() => setReleasing(null)}
         />
       )}
-    </>
+    </StoppedAt>
   )
 }
 

@@ -1,12 +1,12 @@
 import { momentText } from '../../../src/react/moment-text.ts'
-import type { DashboardEvent } from './live-leases.ts'
 import type { DashboardTexts } from './texts.ts'
+import type { DashboardEvent } from './timeline.ts'
 
 interface EventListProps {
   readonly events: readonly DashboardEvent[]
   readonly words: DashboardTexts
   readonly empty: string
-  /** Called with the resource of an event. Without it, the list is about one resource and shows no names. */
+  /** Called with the resource of an event. Without it, the list is about one resource and shows no names of it. */
   readonly onSelect?: (resource: string) => void
 }
 
@@ -14,7 +14,7 @@ export function EventList({ events, words, empty, onSelect }: EventListProps) {
   return (
     <ol className="event-list">
       {events.length === 0 && <li className="quiet empty">{empty}</li>}
-      {events.map(({ id, at, what, lease }) => (
+      {events.map(({ id, at, what, resource, holder, by }) => (
         <li key={id}>
           <time className="mono quiet" dateTime={new Date(at).toISOString()}>
             {momentText(at, undefined, 'seconds')}
@@ -22,18 +22,22 @@ export function EventList({ events, words, empty, onSelect }: EventListProps) {
           <span className="what" data-what={what}>
             {words.what[what]}
           </span>
-          {onSelect ? (
-            <button
-              type="button"
-              className="link"
-              title={lease.resource}
-              onClick={() => onSelect(lease.resource)}
-            >
-              {lease.resource}
-            </button>
-          ) : (
-            <span className="mono quiet">{lease.token}</span>
-          )}
+          <span className="about">
+            {onSelect && (
+              <button type="button" className="link" title={resource} onClick={() => onSelect(resource)}>
+                <bdi>{resource}</bdi>
+              </button>
+            )}
+            <span className={onSelect ? 'quiet' : undefined}>
+              <bdi>{holder}</bdi>
+              {by !== undefined && (
+                <span className="quiet">
+                  {' · '}
+                  {words.byWhom(by)}
+                </span>
+              )}
+            </span>
+          </span>
         </li>
       ))}
     </ol>

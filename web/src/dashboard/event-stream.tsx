@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { EventList } from './event-list.tsx'
-import type { DashboardEvent } from './live-leases.ts'
 import type { DashboardTexts } from './texts.ts'
+import type { DashboardEvent } from './timeline.ts'
 
 const SHOWN = 100
 
@@ -18,8 +18,7 @@ export function EventStream({ events, words, onSelect }: EventStreamProps) {
   const wanted = filter.trim().toLowerCase()
   const shown = events
     .filter(
-      ({ what, lease }) =>
-        (withRenewals || what !== 'renewed') && lease.resource.toLowerCase().includes(wanted),
+      ({ what, resource }) => (withRenewals || what !== 'renewed') && resource.toLowerCase().includes(wanted),
     )
     .slice(0, SHOWN)
   return (

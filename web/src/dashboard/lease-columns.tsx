@@ -8,8 +8,8 @@ import {
   sortFn_basic,
   tableFeatures,
 } from '@tanstack/react-table'
-import type { LiveLease } from './live-leases.ts'
 import { holderName } from './people.ts'
+import { nextToEnd, type ResourceGroup } from './resource-groups.ts'
 import type { DashboardTexts } from './texts.ts'
 
 export const features = tableFeatures({
@@ -19,31 +19,32 @@ export const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
   sortFns: { basic: sortFn_basic },
 })
-type LeaseHeader = Header<typeof features, LiveLease, unknown>
+type LeaseHeader = Header<typeof features, ResourceGroup, unknown>
 export type ColumnName = 'resource' | 'holder' | 'waiting' | 'token' | 'age' | 'left'
 
 const COLUMNS: readonly { readonly name: ColumnName; readonly width: number }[] = [
   { name: 'resource', width: 200 },
-  { name: 'holder', width: 168 },
+  { name: 'holder', width: 184 },
   { name: 'waiting', width: 80 },
-  { name: 'token', width: 156 },
-  { name: 'age', width: 84 },
-  { name: 'left', width: 116 },
+  { name: 'token', width: 108 },
+  // Each has room for the longest time, `999 h 59 min`, in both languages.
+  { name: 'age', width: 132 },
+  { name: 'left', width: 132 },
 ]
 const MIN_WIDTH = 64
 const KEY_STEP = 16
 
 /** The width that the other columns leave belongs to the names. */
 export function columnsFor(width: number, waiting: ReadonlyMap<string, number>) {
-  const helper = createColumnHelper<typeof features, LiveLease>()
+  const helper = createColumnHelper<typeof features, ResourceGroup>()
   const others = COLUMNS.slice(1).reduce((sum, column) => sum + column.width, 0)
-  const sortValues: Record<ColumnName, (lease: LiveLease) => string | number> = {
+  const sortValues: Record<ColumnName, (group: ResourceGroup) => string | number> = {
     resource: ({ resource }) => resource,
-    holder: (lease) => holderName(lease).toLowerCase(),
+    holder: ({ leases: [first] }) => holderName(first).toLowerCase(),
     waiting: ({ resource }) => waiting.get(resource) ?? 0,
-    token: ({ token }) => token,
-    age: ({ since }) => -since,
-    left: ({ endsAt }) => endsAt ?? Infinity,
+    token: ({ leases: [first] }) => first.token,
+    age: ({ leases: [first] }) => -first.since,
+    left: (group) => nextToEnd(group).endsAt ?? Infinity,
   }
   return helper.columns(
     COLUMNS.map(({ name, width: own }) =>

@@ -1,13 +1,16 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { timeOf } from './audit-trail.tsx'
+import { Avatar } from '../../../src/react/avatar.tsx'
 import { EventList } from './event-list.tsx'
-import type { DashboardEvent, LiveLease, LiveLeases, Queue } from './live-leases.ts'
+import type { Crowd, LiveLease, LiveLeases } from './live-leases.ts'
 import { Age, TimeLeft } from './live-times.tsx'
-import { holderName, otherMetadata, shareText, wishText } from './people.ts'
+import { holderName, otherMetadata, personName, shareText, wishText } from './people.ts'
 import type { DashboardTexts } from './texts.ts'
+import { type DashboardEvent, withTrail } from './timeline.ts'
+import { Token } from './token.tsx'
 
 /** The table has all of them. */
 const HOLDERS_SHOWN = 50
+const EVENTS_SHOWN = 50
 
 interface LeaseDrawerProps {
   readonly resource: string
@@ -16,6 +19,8 @@ interface LeaseDrawerProps {
   readonly events: readonly DashboardEvent[]
   /** How many waited when it was last counted. */
   readonly waiting: number
+  /** How many had the room open. */
+  readonly viewing: number
   readonly words: DashboardTexts
   readonly onRelease: (lease: LiveLease) => void
   readonly onClose: () => void
@@ -23,15 +28,15 @@ interface LeaseDrawerProps {
 
 /** Everything about one resource: its holders, what they say about themselves, its queue, and its history. */
 export function LeaseDrawer(props: LeaseDrawerProps) {
-  const { resource, live, leases, events, waiting, words, onRelease, onClose } = props
+  const { resource, live, leases, events, waiting, viewing, words, onRelease, onClose } = props
   const heading = useRef<HTMLHeadingElement>(null)
   const holders = leases
     .filter((lease) => lease.resource === resource)
     .sort((one, other) => one.token - other.token)
-  const own = events.filter(({ lease, what }) => lease.resource === resource && what !== 'renewed')
+  const own = events.filter((event) => event.resource === resource && event.what !== 'renewed')
   const lastEvent = own[0]?.id
   const history = useLatest(() => live.history(resource), `${resource} ${lastEvent}`)
-  const queue = useLatest(() => live.queueOf(resource), `${resource} ${lastEvent} ${waiting}`)
+  const crowd = useLatest(() => live.crowdOf(resource), `${resource} ${lastEvent} ${waiting} ${viewing}`)
   useFocusReturn(resource)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another resource is another page for a reader.
   useEffect(() => heading.current?.focus(), [resource])
@@ -43,7 +48,7 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
     >
       <div className="bar drawer-head">
         <h2 ref={heading} tabIndex={-1} className="full-name mono grow">
-          {resource}
+          <bdi>{resource}</bdi>
         </h2>
         <button type="button" aria-label={words.close} onClick={onClose}>
           ×
@@ -67,30 +72,27 @@ export function LeaseDrawer(props: LeaseDrawerProps) {
         </Part>
       )}
       <Part title={words.waiters}>
-        <Waiters queue={queue} isShared={holders.some(({ share }) => share)} words={words} />
+        <Waiters crowd={crowd} isShared={holders.some(({ share }) => share)} words={words} />
       </Part>
-      <Part title={words.events}>
-        <EventList events={own.slice(0, 50)} words={words} empty={words.noEventsHere} />
-      </Part>
-      <Part title={words.audit}>
-        {!history ? (
-          <p className="quiet">{words.noAudit}</p>
-        ) : (
-          <ol className="event-list">
-            {history.length === 0 && <li className="quiet empty">{words.noEvents}</li>}
-            {history.map((entry) => (
-              <li key={`${entry.at} ${entry.action} ${entry.token}`} className="audit-line">
-                <time className="mono quiet" dateTime={entry.at}>
-                  {timeOf(entry.at)}
-                </time>
-                <span>
-                  {words.actions[entry.action]} · {entry.owner_name ?? entry.owner}
-                  {entry.by && <span className="quiet"> · {words.byWhom(entry.by)}</span>}
-                </span>
+      {crowd && crowd.viewers.length > 0 && (
+        <Part title={words.viewers}>
+          <ul className="crowd">
+            {crowd.viewers.map(({ session_id, name }) => (
+              <li key={session_id}>
+                <Avatar id={session_id} name={name} />
+                <bdi>{name ?? words.somebody}</bdi>
               </li>
             ))}
-          </ol>
-        )}
+          </ul>
+        </Part>
+      )}
+      <Part title={words.events}>
+        <EventList
+          events={withTrail(own, history ?? []).slice(0, EVENTS_SHOWN)}
+          words={words}
+          empty={words.noEventsHere}
+        />
+        {!history && <p className="quiet">{words.noAudit}</p>}
       </Part>
     </aside>
   )
@@ -121,10 +123,12 @@ function Holder({ lease, holders, words, onRelease }: HolderProps) {
   const { owner, token, since } = lease
   const share = shareText(lease, holders, words)
   const isKept = lease.state === 'kept'
+  const person = personName(lease)
   return (
     <div className="holder">
       <p className="holder-name">
-        {holderName(lease)}
+        {person !== null && <Avatar id={owner} name={person} activity={isKept ? 'viewing' : 'editing'} />}
+        <bdi>{holderName(lease)}</bdi>
         {share && <span className="share quiet"> {share}</span>}
         {isKept && ' '}
         {isKept && <span className="kept">{words.kept}</span>}
@@ -132,7 +136,7 @@ function Holder({ lease, holders, words, onRelease }: HolderProps) {
       {isKept && <p className="quiet">{words.keptExplained}</p>}
       <dl>
         <Field name={isKept ? words.lastOwner : words.owner} value={owner} />
-        <Field name={words.token} value={token} />
+        <Field name={words.token} value={<Token token={token} words={words} />} />
         <Field name={words.age} value={<Age since={since} words={words} />} />
         <Field name={words.left} value={<TimeLeft lease={lease} words={words} />} />
         {otherMetadata(lease).map(([key, value]) => (
@@ -147,26 +151,30 @@ function Holder({ lease, holders, words, onRelease }: HolderProps) {
 }
 
 interface WaitersProps extends Pick<LeaseDrawerProps, 'words'> {
-  readonly queue: Queue | undefined
+  readonly crowd: Crowd | undefined
   /** Of the holders, at least one shares. */
   readonly isShared: boolean
 }
 
 /** Where some share and others do not, each waiter has what it waits for beside its name. */
-function Waiters({ queue, isShared, words }: WaitersProps) {
-  if (!queue || queue.count === null) return <p className="quiet">{words.noQueue}</p>
-  const { count, first } = queue
-  if (count === 0) return <p className="quiet">{words.nobodyWaits}</p>
-  const differ = isShared || first.some(({ share }) => share)
+function Waiters({ crowd, isShared, words }: WaitersProps) {
+  if (!crowd || crowd.waiting === null) return <p className="quiet">{words.noQueue}</p>
+  const { waiting, queue } = crowd
+  if (waiting === 0) return <p className="quiet">{words.nobodyWaits}</p>
+  const differ = isShared || queue.some(({ share }) => share)
   return (
-    <ol className="queue">
-      {first.map((waiter) => (
-        <li key={waiter.place} className="mono">
-          {waiter.owner}
+    <ol className="crowd queue">
+      {queue.map((waiter, n) => (
+        <li key={waiter.place}>
+          {waiter.name !== undefined && (
+            <Avatar id={waiter.owner} name={waiter.name} activity="waiting" number={n + 1} />
+          )}
+          {waiter.name === undefined && <span className="place mono quiet">{n + 1}</span>}
+          <bdi>{waiter.name ?? waiter.owner}</bdi>
           {differ && <span className="share quiet"> {wishText(waiter, words)}</span>}
         </li>
       ))}
-      {count > first.length && <li className="quiet">{words.andMore(count - first.length)}</li>}
+      {waiting > queue.length && <li className="quiet">{words.andMore(waiting - queue.length)}</li>}
     </ol>
   )
 }
@@ -174,8 +182,12 @@ function Waiters({ queue, isShared, words }: WaitersProps) {
 function Field({ name, value }: { readonly name: string; readonly value: ReactNode }) {
   return (
     <>
-      <dt className="quiet">{name}</dt>
-      <dd className="mono">{value}</dd>
+      <dt className="quiet">
+        <bdi>{name}</bdi>
+      </dt>
+      <dd className="mono">
+        <bdi>{value}</bdi>
+      </dd>
     </>
   )
 }

@@ -1,7 +1,6 @@
 import { type SortingState, useTable } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import {
-  memo,
   type ReactNode,
   type RefObject,
   useDeferredValue,
@@ -11,16 +10,18 @@ import {
   useState,
 } from 'react'
 import { SERVICE_URL } from '../ui/service-url.ts'
-import { type ColumnName, columnsFor, features, HeaderCell } from './lease-columns.tsx'
-import { type LiveLease, leaseKey } from './live-leases.ts'
-import { Age, TimeLeft } from './live-times.tsx'
-import { countHolders, holderName, metadataLine, shareText } from './people.ts'
+import { columnsFor, features, HeaderCell } from './lease-columns.tsx'
+import { LeaseRow, type ViewedRoom } from './lease-row.tsx'
+import type { LiveLease } from './live-leases.ts'
+import { groupByResource, linesOf, type ResourceGroup, type TableLine } from './resource-groups.ts'
 import type { DashboardTexts } from './texts.ts'
 
 interface LeaseTableProps {
   readonly leases: readonly LiveLease[]
   /** How many wait for a resource, by its name. */
   readonly waiting: ReadonlyMap<string, number>
+  /** Who has a room open, by the name of its resource. */
+  readonly viewed: ReadonlyMap<string, ViewedRoom>
   readonly isLoading: boolean
   readonly selected: string | null
   readonly words: DashboardTexts
@@ -28,24 +29,24 @@ interface LeaseTableProps {
 }
 
 const NARROW = '(max-width: 840px)'
+/** Before they are measured: names may need several lines. */
 const ROW_HEIGHT = { wide: 40, narrow: 116 }
 const BY_NAME: SortingState = [{ id: 'resource', desc: false }]
 
-/** All leases that are live or kept: filtered, sorted by any column, and drawn only where they are seen. */
+/** All leases that are live or kept, by resource: filtered, sorted by any column, and drawn only where they are seen. */
 export function LeaseTable(props: LeaseTableProps) {
-  const { leases, waiting, isLoading, selected, words, onSelect } = props
+  const { leases, isLoading, words } = props
   const [filter, setFilter] = useState('')
   const wanted = useDeferredValue(filter.trim().toLowerCase())
-  const data = useMemo(
-    () => (wanted ? leases.filter((lease) => textOf(lease).includes(wanted)) : [...leases]),
+  const groups = useMemo(
+    () => groupByResource(leases, wanted ? (lease) => textOf(lease).includes(wanted) : () => true),
     [leases, wanted],
   )
-  const holders = useMemo(() => countHolders(leases), [leases])
   return (
     <section className="card leases" aria-label={words.leases}>
       <div className="bar">
         <h2 className="grow">
-          {words.leases} <span className="mono">{data.length.toLocaleString()}</span>
+          {words.leases} <span className="counts">{countsText(groups, words)}</span>
         </h2>
         <input
           type="search"
@@ -55,48 +56,56 @@ export function LeaseTable(props: LeaseTableProps) {
           onChange={({ target }) => setFilter(target.value)}
         />
       </div>
-      {data.length === 0 ? (
+      {groups.length === 0 ? (
         <EmptyLeases isFiltered={leases.length > 0} isLoading={isLoading} words={words} />
       ) : (
-        <Rows
-          data={data}
-          holders={holders}
-          waiting={waiting}
-          selected={selected}
-          words={words}
-          onSelect={onSelect}
-        />
+        <Rows {...props} groups={groups} isFiltered={wanted !== ''} />
       )}
     </section>
   )
 }
 
-type RowsProps = Pick<LeaseTableProps, 'waiting' | 'selected' | 'words' | 'onSelect'> & {
-  readonly data: LiveLease[]
-  /** How many leases a resource has, by its name. */
-  readonly holders: ReadonlyMap<string, number>
+function countsText(groups: readonly ResourceGroup[], words: DashboardTexts): string {
+  let [live, kept] = [0, 0]
+  for (const { leases } of groups)
+    for (const { state } of leases)
+      if (state === 'kept') kept++
+      else live++
+  return groups.length === 0 ? '' : words.counts(live, groups.length, kept)
 }
 
-function Rows({ data, holders, waiting, selected, words, onSelect }: RowsProps) {
+type RowsProps = Pick<LeaseTableProps, 'waiting' | 'viewed' | 'selected' | 'words' | 'onSelect'> & {
+  readonly groups: ResourceGroup[]
+  /** Then all leases that the filter leaves are shown. */
+  readonly isFiltered: boolean
+}
+
+function Rows({ groups, isFiltered, waiting, viewed, selected, words, onSelect }: RowsProps) {
   const viewport = useRef<HTMLDivElement>(null)
   const { width, isNarrow } = useSize(viewport)
+  const [unfolded, fold] = useFolds()
   const columns = useMemo(() => columnsFor(width, waiting), [width, waiting])
   const table = useTable({
     features,
     columns,
-    data,
-    getRowId: leaseKey,
+    data: groups,
+    getRowId: ({ resource }) => resource,
     initialState: { sorting: BY_NAME },
     enableSortingRemoval: false,
     columnResizeMode: 'onChange',
   })
   const { rows } = table.getRowModel()
+  const isOpen = ({ resource }: ResourceGroup) => isFiltered || unfolded.has(resource)
+  const lines = linesOf(
+    rows.map(({ original }) => original),
+    isOpen,
+  )
   const headers = table.getHeaderGroups()[0]?.headers ?? []
   const tracks = headers.map((header) => `${header.getSize()}px`).join(' ')
   const rowHeight = isNarrow ? ROW_HEIGHT.narrow : ROW_HEIGHT.wide
   return (
     <div className="viewport" ref={viewport}>
-      <table aria-rowcount={rows.length + 1} style={{ '--tracks': tracks } as object}>
+      <table aria-rowcount={lines.length + 1} style={{ '--tracks': tracks } as object}>
         <thead>
           <tr className="row head" aria-rowindex={1}>
             {headers.map((header) => (
@@ -106,112 +115,76 @@ function Rows({ data, holders, waiting, selected, words, onSelect }: RowsProps) 
         </thead>
         <VirtualBody
           key={rowHeight}
-          count={rows.length}
+          lines={lines}
           rowHeight={rowHeight}
           viewport={viewport}
-          row={(index, top) => {
-            const row = rows[index]
-            return (
-              row && (
-                <LeaseRow
-                  key={row.id}
-                  lease={row.original}
-                  holders={holders.get(row.original.resource) ?? 1}
-                  waiting={waiting.get(row.original.resource) ?? 0}
-                  isSelected={row.original.resource === selected}
-                  index={index}
-                  top={top}
-                  words={words}
-                  onSelect={onSelect}
-                />
-              )
-            )
-          }}
+          row={(line, index, place) => (
+            <LeaseRow
+              key={line.id}
+              {...place}
+              kind={line.kind}
+              lease={line.lease}
+              group={line.kind === 'group' ? line.group : null}
+              holders={line.group.total}
+              isOpen={isOpen(line.group)}
+              waiting={line.kind === 'part' ? null : (waiting.get(line.group.resource) ?? 0)}
+              viewed={line.kind === 'part' ? undefined : viewed.get(line.group.resource)}
+              isSelected={line.group.resource === selected}
+              index={index}
+              words={words}
+              onSelect={onSelect}
+              onFold={fold}
+            />
+          )}
         />
       </table>
     </div>
   )
 }
 
+/** The resources whose leases are shown one by one. */
+function useFolds(): [ReadonlySet<string>, (resource: string) => void] {
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
+  const fold = useRef((resource: string) =>
+    setUnfolded((before) => {
+      const after = new Set(before)
+      if (!after.delete(resource)) after.add(resource)
+      return after
+    }),
+  )
+  return [unfolded, fold.current]
+}
+
+interface Place {
+  readonly top: number
+  readonly measure: (row: HTMLElement | null) => void
+}
+
 interface VirtualBodyProps {
-  readonly count: number
+  readonly lines: readonly TableLine[]
   readonly rowHeight: number
   readonly viewport: RefObject<HTMLElement | null>
-  readonly row: (index: number, top: number) => ReactNode
+  readonly row: (line: TableLine, index: number, place: Place) => ReactNode
 }
 
 /** Draws only the rows that can be seen. */
-function VirtualBody({ count, rowHeight, viewport, row }: VirtualBodyProps) {
+function VirtualBody({ lines, rowHeight, viewport, row }: VirtualBodyProps) {
   const virtual = useVirtualizer({
-    count,
+    count: lines.length,
     getScrollElement: () => viewport.current,
     estimateSize: () => rowHeight,
+    getItemKey: (index) => lines[index]?.id ?? index,
     overscan: 8,
   })
   return (
     <tbody style={{ height: virtual.getTotalSize() }}>
-      {virtual.getVirtualItems().map(({ index, start }) => row(index, start))}
+      {virtual.getVirtualItems().map(({ index, start }) => {
+        const line = lines[index]
+        return line && row(line, index, { top: start, measure: virtual.measureElement })
+      })}
     </tbody>
   )
 }
-
-interface LeaseRowProps extends Pick<LeaseTableProps, 'words' | 'onSelect'> {
-  readonly lease: LiveLease
-  readonly holders: number
-  readonly waiting: number
-  readonly isSelected: boolean
-  readonly index: number
-  readonly top: number
-}
-
-const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
-  const { lease, holders, waiting, isSelected, index, top, words, onSelect } = props
-  const { resource, owner, token, since } = lease
-  const share = shareText(lease, holders, words)
-  const cell = (name: ColumnName, content: ReactNode, title?: string) => (
-    <td className={`cell-${name}`} data-title={words[name]} title={title}>
-      {content}
-    </td>
-  )
-  return (
-    // The button in the first cell does the same by keyboard.
-    <tr
-      className="row"
-      aria-rowindex={index + 2}
-      aria-current={isSelected || undefined}
-      style={{ transform: `translateY(${top}px)` }}
-      onClick={() => onSelect(resource)}
-    >
-      {cell(
-        'resource',
-        <>
-          <button type="button" className="link" data-resource={resource} data-lease={leaseKey(lease)}>
-            {resource}
-          </button>
-          {share && <span className="share quiet">{share}</span>}
-          {lease.state === 'kept' && (
-            <span className="kept" title={words.keptExplained}>
-              {words.kept}
-            </span>
-          )}
-        </>,
-        resource,
-      )}
-      {cell(
-        'holder',
-        <>
-          <span className={lease.state === 'kept' ? 'quiet' : undefined}>{holderName(lease)}</span>{' '}
-          <span className="quiet">{metadataLine(lease)}</span>
-        </>,
-        [owner, metadataLine(lease)].filter(Boolean).join('\n'),
-      )}
-      {cell('waiting', <span className={waiting > 0 ? 'some-wait' : 'quiet'}>{waiting}</span>)}
-      {cell('token', token)}
-      {cell('age', <Age since={since} words={words} />)}
-      {cell('left', <TimeLeft lease={lease} words={words} />)}
-    </tr>
-  )
-})
 
 interface EmptyLeasesProps extends Pick<LeaseTableProps, 'isLoading' | 'words'> {
   readonly isFiltered: boolean

@@ -13,14 +13,17 @@ import {
   type ObservedLease,
   type Stats,
   stats as statsSchema,
+  type Viewer,
 } from '../../../src/protocol/index.ts'
 import { SERVICE_URL } from '../ui/service-url.ts'
+import { type DashboardEvent, PushedEvents, withTrail } from './timeline.ts'
 import { UpdatePace } from './update-pace.ts'
 import { WhileVisible } from './while-visible.ts'
 
 const PAGE = 1000
 const TRY_AGAIN_MS = 2000
-const EVENTS_KEPT = 500
+/** A server that needs longer is asked again. */
+const FIGURES_WITHIN_MS = 5000
 
 export const RANGES = ['15m', '24h'] as const
 export type Range = (typeof RANGES)[number]
@@ -33,23 +36,18 @@ export interface LiveLease extends ObservedLease {
   readonly span: number | null
 }
 
-export interface DashboardEvent {
-  readonly id: number
-  readonly at: number
-  readonly lease: ObservedLease
-  /** `kept`: the lease has ended, and the resource stays taken for a while. `freed`: it is taken no longer. */
-  readonly what: 'granted' | 'renewed' | 'released' | 'expired' | 'taken-over' | 'forced' | 'kept' | 'freed'
-}
-
-export interface Queue {
+/** Who waits for a resource, and who has its room open. */
+export interface Crowd {
   /** `null`: the store keeps no queue. */
-  readonly count: number | null
+  readonly waiting: number | null
   /** First in line first. */
-  readonly first: readonly Waiter[]
+  readonly queue: readonly Waiter[]
+  readonly viewers: readonly Viewer[]
 }
 
 export interface Waiter extends Pick<ObservedLease, 'owner' | 'share'> {
   readonly place: number
+  readonly name?: string | undefined
 }
 
 export interface DashboardState {
@@ -91,8 +89,8 @@ export class LiveLeases {
   #socket: Socket | undefined
   #figures: WhileVisible | undefined
   #state: DashboardState = LOADING
-  #events: DashboardEvent[] = []
-  #lastId = 0
+  readonly #events = new PushedEvents()
+  #heardAt = Date.now()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(token: string) {
@@ -103,6 +101,11 @@ export class LiveLeases {
 
   get state(): DashboardState {
     return this.#state
+  }
+
+  /** When the server last answered or told something. */
+  get heardAt(): number {
+    return this.#heardAt
   }
 
   subscribe(listener: () => void): () => void {
@@ -116,11 +119,9 @@ export class LiveLeases {
     void this.#readStats()
   }
 
-  /** The waiting callers of a resource, first in line first. */
-  async queueOf(resource: string): Promise<Queue> {
+  async crowdOf(resource: string): Promise<Crowd> {
     const path = `api/locks/${encodeURIComponent(resource)}`
-    const { waiting, queue } = await this.#ask(lockShown, { method: 'GET', path })
-    return { count: waiting, first: queue }
+    return this.#ask(lockShown, { method: 'GET', path })
   }
 
   /** What the audit trail knows of one resource, newest first. */
@@ -226,7 +227,12 @@ export class LiveLeases {
 
   async #readStats(): Promise<void> {
     const { range } = this.#state
-    const read = (range: Range) => this.#ask(statsSchema, { method: 'GET', path: `api/stats?range=${range}` })
+    const read = (range: Range) =>
+      this.#ask(statsSchema, {
+        method: 'GET',
+        path: `api/stats?range=${range}`,
+        limit: FIGURES_WITHIN_MS,
+      })
     try {
       const stats = await read('15m')
       const plotted = range === '15m' ? stats : await read(range)
@@ -243,21 +249,10 @@ export class LiveLeases {
   async #readAudit(): Promise<void> {
     try {
       const { entries } = await this.#ask(auditPage, { method: 'GET', path: 'api/audit' })
-      this.#markForced(entries)
-      this.#change({ audit: entries, events: this.#events })
+      this.#change({ audit: entries, events: withTrail(this.#events.read(), entries) })
     } catch (error) {
       if (error instanceof NotAllowed) this.#change({ audit: null })
     }
-  }
-
-  /** The push says only that a lease was released. The audit trail says who did it. */
-  #markForced(entries: readonly AuditEntry[]): void {
-    const forced = new Set(entries.filter(({ action }) => action === 'force-release').map(leaseKey))
-    this.#events = this.#events.map((event) =>
-      ['released', 'freed'].includes(event.what) && forced.has(leaseKey(event.lease))
-        ? { ...event, what: 'forced' }
-        : event,
-    )
   }
 
   /** The response, checked. Rejects with `NotAllowed` if the server does not accept the token. */
@@ -266,6 +261,7 @@ export class LiveLeases {
     request: ApiRequest,
   ): Promise<v.InferOutput<Schema>> {
     const answer = await this.#api(request)
+    this.#heardAt = Date.now()
     if (answer.status === 401 || answer.status === 403) throw new NotAllowed()
     const { success, output } = v.safeParse(schema, answer.body)
     if (answer.status !== 200 || !success) throw unexpected(answer)
@@ -273,6 +269,7 @@ export class LiveLeases {
   }
 
   #onEvent(event: string, data: object): void {
+    this.#heardAt = Date.now()
     if (event === 'lease.gap') void this.#readAll()
     if (event !== 'lease.change' || !v.is(leaseChangeEvent, data)) return
     const { lease } = data
@@ -283,16 +280,14 @@ export class LiveLeases {
     if (isShown) this.#leases.set(key, liveLease(lease))
     else this.#leases.delete(key)
     this.#changesDuringRead?.set(key, isShown ? liveLease(lease) : null)
-    this.#events = [{ id: ++this.#lastId, at: Date.now(), lease, what } as const, ...this.#events].slice(
-      0,
-      EVENTS_KEPT,
-    )
+    this.#events.add(lease, what)
     this.#pace.updateSoon()
   }
 
   #showLeases(): void {
     const isLoaded = this.#changesDuringRead === undefined
-    this.#change({ leases: [...this.#leases.values()], events: this.#events, isLoaded })
+    const events = withTrail(this.#events.read(), this.#state.audit ?? [])
+    this.#change({ leases: [...this.#leases.values()], events, isLoaded })
   }
 
   #change(change: Partial<DashboardState>): void {

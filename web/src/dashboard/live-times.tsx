@@ -1,12 +1,16 @@
-import { useRef } from 'react'
+import { createContext, useContext, useRef } from 'react'
 import { useFrames } from '../../../src/react/use-frames.ts'
 import type { LiveLease } from './live-leases.ts'
 import type { DashboardTexts } from './texts.ts'
 
+/** When the server stopped answering. Nobody knows what happened to the leases since, so times stand still. */
+export const StoppedAt = createContext<number | null>(null)
+
 /** How long ago it was, counting. */
 export function Age({ since, words }: { readonly since: number; readonly words: DashboardTexts }) {
   const element = useRef<HTMLSpanElement>(null)
-  useFrames(() => show(element.current, span(Math.max(0, Date.now() - since), words)))
+  const stoppedAt = useContext(StoppedAt)
+  useFrames(() => show(element.current, spanText(Math.max(0, (stoppedAt ?? Date.now()) - since), words)))
   return <span ref={element} />
 }
 
@@ -20,9 +24,10 @@ export function TimeLeft({
 }) {
   const text = useRef<HTMLSpanElement>(null)
   const bar = useRef<HTMLSpanElement>(null)
+  const stoppedAt = useContext(StoppedAt)
   useFrames(() => {
-    const left = endsAt === null ? null : Math.max(0, endsAt - Date.now())
-    show(text.current, left === null ? words.noEnd : span(left, words))
+    const left = endsAt === null ? null : Math.max(0, endsAt - (stoppedAt ?? Date.now()))
+    show(text.current, left === null ? words.noEnd : spanText(left, words))
     const share = left === null || !full ? 1 : Math.min(1, left / full)
     if (!bar.current) return
     bar.current.style.transform = `scaleX(${share})`
@@ -38,12 +43,12 @@ export function TimeLeft({
   )
 }
 
-function show(element: HTMLElement | null, text: string): void {
+export function show(element: HTMLElement | null, text: string): void {
   if (element && element.textContent !== text) element.textContent = text
 }
 
 /** At most two numbers: `4 s`, `3 min 20 s`, `2 h 05 min`. */
-function span(ms: number, { units: [h, min, sec] }: DashboardTexts): string {
+export function spanText(ms: number, { units: [h, min, sec] }: DashboardTexts): string {
   const seconds = Math.floor(ms / 1000)
   if (seconds < 60) return `${seconds} ${sec}`
   const minutes = Math.floor(seconds / 60)

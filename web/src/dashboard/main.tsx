@@ -1,5 +1,6 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import '../../../src/react/styles.css'
 import '../ui/tokens.css'
 import './dashboard.css'
 import { Dashboard } from './dashboard.tsx'

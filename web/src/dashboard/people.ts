@@ -1,10 +1,16 @@
 import type { ObservedLease } from '../../../src/protocol/index.ts'
+import type { ResourceGroup } from './resource-groups.ts'
 import type { DashboardTexts } from './texts.ts'
 
 /** The name in the lease's metadata, or else its owner. */
-export function holderName({ owner, metadata }: ObservedLease): string {
+export function holderName(lease: ObservedLease): string {
+  return personName(lease) ?? lease.owner
+}
+
+/** The name of a person. Programs have none. */
+export function personName({ metadata }: ObservedLease): string | null {
   const { name } = Object(metadata)
-  return typeof name === 'string' ? name : owner
+  return typeof name === 'string' ? name : null
 }
 
 /** What else the holder says about itself, as texts. */
@@ -21,17 +27,23 @@ export function metadataLine(lease: ObservedLease): string {
     .join(', ')
 }
 
-/** How many leases of each resource there are. */
-export function countHolders(leases: readonly ObservedLease[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const { resource } of leases) counts.set(resource, (counts.get(resource) ?? 0) + 1)
-  return counts
-}
-
 /** `3 of 5`, or that it is a reader's. Empty for an exclusive lease. */
 export function shareText({ share }: ObservedLease, holders: number, words: DashboardTexts): string {
   if (!share) return ''
   return share === 'unlimited' ? words.reader : words.shareOf(holders, share)
+}
+
+/** `4 of 4 · 6 waiting`, `12 readers`. */
+export function crowdText(
+  { leases: [first], total }: ResourceGroup,
+  waiting: number,
+  words: DashboardTexts,
+): string {
+  const isReaders = first.share === 'unlimited' && total > 1
+  const holders = isReaders
+    ? words.readers(total)
+    : shareText(first, total, words) || words.holderCount(total)
+  return waiting > 0 ? `${holders} · ${words.waitingCount(waiting)}` : holders
 }
 
 /** What a waiter waits for. */

@@ -21,7 +21,7 @@ export function ReleaseDialog({ lease, isShared, words, onConfirm, onClose }: Re
   const [isRunning, setIsRunning] = useState(false)
   const isKept = lease.state === 'kept'
   const ofHeld = isShared ? words.releaseSharedQuestion : words.releaseQuestion
-  const question = isKept ? words.releaseKeptQuestion : ofHeld
+  const [before, after] = (isKept ? words.releaseKeptQuestion : ofHeld).split('{name}')
   useEffect(() => {
     dialog.current?.showModal()
     cancel.current?.focus()
@@ -39,8 +39,14 @@ export function ReleaseDialog({ lease, isShared, words, onConfirm, onClose }: Re
   return (
     <dialog ref={dialog} className="card" aria-labelledby={title} onClose={onClose}>
       <h2 id={title}>{isKept ? words.releaseKeptTitle : words.releaseTitle}</h2>
-      <p className="full-name mono">{lease.resource}</p>
-      <p>{question(holderName(lease))}</p>
+      <p className="full-name mono">
+        <bdi>{lease.resource}</bdi>
+      </p>
+      <p>
+        {before}
+        <bdi>{holderName(lease)}</bdi>
+        {after}
+      </p>
       <p className="failure" role="alert" title={failure}>
         {failure && words.notReleased}
       </p>

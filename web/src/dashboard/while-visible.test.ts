@@ -32,9 +32,9 @@ describe('figures that are read while the page is visible', () => {
     return read.mock.calls.length
   }
 
-  it('figures that are read while the page is visible are read at once, and every five seconds', async () => {
+  it('figures that are read while the page is visible are read at once, and every two seconds', async () => {
     expect(read).toHaveBeenCalledTimes(1)
-    expect(await readsWithin(20_000)).toBe(4)
+    expect(await readsWithin(20_000)).toBe(10)
   })
 
   it('figures that are read while the page is visible are not read while it is hidden, and at once when it is shown', async () => {
@@ -43,14 +43,14 @@ describe('figures that are read while the page is visible', () => {
     expect(await readsWithin(60_000)).toBe(0)
     page.turn(false)
     expect(read).toHaveBeenCalledTimes(1)
-    expect(await readsWithin(20_000)).toBe(4)
+    expect(await readsWithin(20_000)).toBe(10)
   })
 
   it('figures that are read while the page is visible are read soon after a change, however many there are', async () => {
     for (let n = 0; n < 100; n++) figures.hurry()
     expect(await readsWithin(999)).toBe(0)
     expect(await readsWithin(1)).toBe(1)
-    expect(await readsWithin(4999)).toBe(0)
+    expect(await readsWithin(1999)).toBe(0)
   })
 
   it('figures that are read while the page is visible are read again soon if there was a change while they were read', async () => {

@@ -1,4 +1,5 @@
-const EVERY_MS = 5000
+/** Often enough that a server that stops answering is noticed within five seconds. */
+const EVERY_MS = 2000
 const SOON_MS = 1000
 
 /** Reads repeatedly while the page is visible: at once when it becomes visible, and sooner after `hurry`. */
