@@ -16,13 +16,19 @@ export async function documentsCase(documents: DocumentStore): Promise<void> {
   assert.equal(await documents.fence(room, grant), true)
   const first = await documents.save(room, grant, { text: 'hello' })
   assert(first.saved)
-  const second = await documents.save(room, grant, { text: 'hello again' }, first.revision, 2)
+  const second = await documents.save(
+    room,
+    grant,
+    { text: 'hello again' },
+    { revision: first.revision, sequence: 2 },
+  )
   assert(second.saved)
-  assert.deepEqual(await documents.save(room, grant, 'late', undefined, 1), { saved: false, sequence: 2 })
+  const late = await documents.save(room, grant, 'late', { sequence: 1 })
+  assert.deepEqual(late, { saved: false, sequence: 2 })
   assert.deepEqual((await documents.read(room))?.content, { text: 'hello again' })
   await documents.check?.()
   await documents.sweep?.()
-  assert((await documents.remove(room, grant, second.revision)).removed)
+  assert((await documents.remove(room, grant, { revision: second.revision })).removed)
   await documents.save(room, grant, 'once more')
   assert((await documents.remove(room, grant)).removed)
 }
