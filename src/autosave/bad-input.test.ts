@@ -25,7 +25,7 @@ it.each<[option: string, value: unknown, message: string]>([
   ['directory', {}, 'directory: expected a directory handle or a function, got an object'],
   ['directory', 'project', 'directory: expected a directory handle or a function, got "project"'],
   ['clock', {}, 'clock: expected a Clock (with now, monotonic, setTimer, random), got an object'],
-  ['retry', null, 'retry: expected an object, got null'],
+  ['retry', null, 'retry: expected a function or an object, got null'],
   ['retry', { maxAttempts: -1 }, 'retry.maxAttempts: expected a whole number from 1, got -1'],
 ])('an invalid %s is refused at once: %s', (option, value, message) => {
   const { openTab } = editorBed()

@@ -13,12 +13,8 @@ import {
 import { expectClock, systemClock } from '../base/clock.ts'
 import { expectDuration } from '../base/duration.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
-import {
-  createProjectLocks,
-  type DirectorySource,
-  type ProjectLocks,
-  type RetryPolicyConfig,
-} from '../project/index.ts'
+import type { Pauses } from '../base/retry.ts'
+import { createProjectLocks, type DirectorySource, type ProjectLocks } from '../project/index.ts'
 import { checkRetry } from '../project/retry-policy.ts'
 import { localStorageJournal } from './journal.ts'
 import type { TabChannel } from './tab-channel.ts'
@@ -48,7 +44,7 @@ const CHECKS: Checks<AutoSaveOptions<unknown>> = {
   maxBytes: (option, value) => expectWhole(option, value, 0),
   hold: (option, value) => expectOneOf(option, value, ['session', 'save']),
   eager: expectBoolean,
-  retry: (_, value) => checkRetry(value),
+  retry: checkRetry,
   journal: unlessFalse('a Journal or false', 'write', 'read', 'remove'),
   channel: unlessFalse('a BroadcastChannel or false', 'postMessage', 'addEventListener', 'close'),
   clock: expectClock,
@@ -67,7 +63,7 @@ type Checked<T> = SetOptions<Omit<AutoSaveOptions<T>, 'read' | Converted>> & {
   readonly debounce?: number
   readonly idle?: number
   readonly wait?: number
-  readonly retry?: RetryPolicyConfig
+  readonly retry?: Pauses
 }
 type Converted = 'debounce' | 'idle' | 'wait' | 'retry'
 type SetOptions<O> = { readonly [Name in keyof O]?: Exclude<O[Name], undefined> }

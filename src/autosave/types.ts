@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Duration } from '../base/duration.ts'
-import type { LockBackend, ProjectLocks, RetryOptions } from '../project/index.ts'
+import type { ProjectRetry } from '../base/retry.ts'
+import type { LockBackend, ProjectLocks } from '../project/index.ts'
 import type { Directory } from './directory.ts'
 import type { AutoSaveError } from './errors.ts'
 import type { Journal } from './journal.ts'
@@ -43,7 +44,7 @@ export interface AutoSaveOptions<T> {
    */
   readonly wait?: Duration | undefined
   /** The attempts at the lock before the tab is read-only. Default: five attempts. */
-  readonly retry?: RetryOptions | undefined
+  readonly retry?: ProjectRetry | undefined
   /** Keeps edits that a closing page can no longer save. Default: `localStorage`, by namespace; `false`: no journal. */
   readonly journal?: Journal | false | undefined
   /**

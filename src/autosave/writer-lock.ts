@@ -1,7 +1,8 @@
 /** The project lock of one AutoSave: acquires it, waits in the queue for it, and notices its loss. */
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
-import type { LockError, ProjectLockLease, RetryPolicyConfig } from '../project/index.ts'
+import type { Pauses } from '../base/retry.ts'
+import type { LockError, ProjectLockLease } from '../project/index.ts'
 import type { AutoSaveLocks } from './types.ts'
 
 /** How long a lock that was handed over waits for the tab that asked for it. */
@@ -40,7 +41,7 @@ export interface WriterLockOptions {
   readonly clock: Clock
   /** Milliseconds. */
   readonly wait: number
-  readonly retry: RetryPolicyConfig | undefined
+  readonly retry: Pauses | undefined
 }
 
 export function createWriterLock(

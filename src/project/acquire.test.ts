@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { projectBed } from '../../test/web/project-bed.ts'
 import { LeaseError } from '../core/index.ts'
 import type { WebLocks } from '../stores/browser/platform.ts'
-import { createProjectLocks, type LockError } from './index.ts'
+import { createProjectLocks, type LockError, type ProjectRetry } from './index.ts'
 
 afterEach(() => {
   vi.unstubAllGlobals()
@@ -163,11 +163,13 @@ describe('acquireProjectLock', () => {
     expect(lockFile()).toMatchObject({ autosave: { id: autosave.id }, history: { id: history.id } })
   })
 
-  it('acquireProjectLock follows the given retry policy', async () => {
+  it.each<[string, ProjectRetry]>([
+    ['numbers', { initialDelayMs: '100ms', multiplier: 3, maxDelayMs: '0.5s', maxAttempts: 4 }],
+    ['a function', (failures) => [100, '300ms' as const, 500][failures - 1] ?? null],
+  ])('acquireProjectLock follows a retry policy of %s', async (_, retry) => {
     const { openTab, finished } = projectBed()
     await finished(openTab({ locks: null }).locks.acquireProjectLock())
     const { locks, events } = openTab({ locks: null })
-    const retry = { initialDelayMs: '100ms', multiplier: 3, maxDelayMs: '0.5s', maxAttempts: 4 } as const
     await finished(caught(locks.acquireProjectLock({ retry })))
     const delays = events.filter((event) => event.type === 'lock:retry').map((event) => event.delayMs)
     expect(delays).toEqual([100, 300, 500])

@@ -13,24 +13,20 @@ import {
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, type LeaseError, type LockErrorCode } from '../base/errors.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
+import type { Pauses } from '../base/retry.ts'
 import { nameOf } from '../clients/browser-errors.ts'
 import type { Manager } from '../core/manager.ts'
 import { type Claim, STANDBY_POLL_MS } from './claim.ts'
 import { LockError } from './errors.ts'
 import { SCOPES, UNREADABLE } from './project-lease.ts'
-import { checkRetry, DEFAULT_RETRY, delayAfter } from './retry-policy.ts'
-import type {
-  AcquireProjectLockOptions,
-  LockRetryScheduledEvent,
-  LockScope,
-  RetryPolicyConfig,
-} from './types.ts'
+import { checkRetry, delayAfter } from './retry-policy.ts'
+import type { AcquireProjectLockOptions, LockRetryScheduledEvent, LockScope } from './types.ts'
 
 /** The options of one acquisition, with every default filled in and every value checked. */
 export interface AcquireRequest {
   readonly scope: LockScope
   readonly signal: AbortSignal
-  readonly retry: RetryPolicyConfig
+  readonly retry: Pauses
   readonly standby: boolean
   readonly steal: boolean
   readonly onWaiting?: () => void
@@ -39,7 +35,7 @@ export interface AcquireRequest {
 const CHECKS: Checks<AcquireProjectLockOptions> = {
   scope: (option, value) => expectOneOf(option, value, SCOPES),
   signal: expectSignal,
-  retry: (_, value) => checkRetry(value),
+  retry: checkRetry,
   standby: expectBoolean,
   steal: expectBoolean,
   onWaiting: expectFunction,
@@ -49,7 +45,7 @@ export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): Ac
   return {
     scope: 'autosave',
     signal: new AbortController().signal,
-    retry: DEFAULT_RETRY,
+    retry: delayAfter,
     standby: false,
     steal: false,
     ...checkEach(options, CHECKS),
@@ -95,7 +91,7 @@ export async function acquireClaim(
       claim.switchToFallback()
       continue
     }
-    const delay = finalCode ? null : standby ? STANDBY_POLL_MS : delayAfter(attempt, retry)
+    const delay = finalCode ? null : standby ? STANDBY_POLL_MS : retry(attempt)
     if (delay === null) {
       const error = new LockError(finalCode ?? 'lock-unavailable', cause.message, false, cause)
       claim.emitError('acquire', error, 'acquire-failed')

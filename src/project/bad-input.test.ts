@@ -31,8 +31,11 @@ it.each<[message: string, call: (locks: Loose) => unknown]>([
   ['onWaiting: expected a function, got 5', (locks) => locks.acquireProjectLock({ onWaiting: 5 })],
   ['steal: expected true or false, got "yes"', (locks) => locks.acquireProjectLock({ steal: 'yes' })],
   ['standby: expected true or false, got "yes"', (locks) => locks.acquireProjectLock({ standby: 'yes' })],
-  ['retry: expected an object, got null', (locks) => locks.acquireProjectLock({ retry: null })],
-  ['retry: expected an object, got 5', (locks) => locks.withProjectLock(async () => {}, { retry: 5 })],
+  ['retry: expected a function or an object, got null', (locks) => locks.acquireProjectLock({ retry: null })],
+  [
+    'retry: expected a function or an object, got 5',
+    (locks) => locks.withProjectLock(async () => {}, { retry: 5 }),
+  ],
   [
     'retry.maxAttempts: expected a whole number from 1, got "many"',
     (locks) => locks.acquireProjectLock({ retry: { maxAttempts: 'many' } }),

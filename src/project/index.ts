@@ -2,6 +2,7 @@ import { createProjectLocks } from './project-locks.ts'
 import type { ProjectLocks } from './types.ts'
 
 export type { LockErrorCode } from '../base/errors.ts'
+export type { ProjectRetry, RetryOptions, RetryPolicyConfig } from '../base/retry.ts'
 export type {
   DirectorySource,
   WebDirectory,

@@ -31,7 +31,6 @@ import { createLockEvents } from './events.ts'
 import { loadLockFileStore } from './load-lock-file-store.ts'
 import type { LockFileTools } from './lock-file-store.ts'
 import { describe, SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
-import { delayAfter } from './retry-policy.ts'
 import type { ProjectLockLease, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
 
@@ -212,7 +211,7 @@ export function createProjectLocks(options: ProjectLocksOptions): ProjectLocks {
         return result
       } catch (cause) {
         const error = asLockError(cause)
-        delay = error.retryable ? delayAfter(attempt, request.retry) : null
+        delay = error.retryable ? request.retry(attempt) : null
         // A final loss has already made this tab read-only.
         const wasReadOnly = claim.loss()?.retryable === false
         claim.emitError('execute', error, delay === null && !wasReadOnly && 'executor-failed')

@@ -1,4 +1,4 @@
-import type { Duration } from '../base/duration.ts'
+import type { ProjectRetry } from '../base/retry.ts'
 import type { LockError } from './errors.ts'
 
 export type LockScope = 'autosave' | 'history'
@@ -8,36 +8,13 @@ export interface AcquireLockOptions {
   readonly scope?: LockScope | undefined
   /** Ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Default `{ initialDelayMs: 500, multiplier: 2, maxDelayMs: 4000, maxAttempts: 5 }`. */
-  readonly retry?: RetryOptions | undefined
+  /** Default `{ initialDelayMs: 500, multiplier: 2, maxDelayMs: 4000, maxAttempts: 5 }`. A function works, too. */
+  readonly retry?: ProjectRetry | undefined
   /**
    * Called when the lock is not granted at once: another tab holds it, or an attempt failed. Not called while the
    * browser only takes long to answer.
    */
   readonly onWaiting?: (() => void) | undefined
-}
-
-export interface RetryPolicyConfig {
-  /** Default 500. */
-  readonly initialDelayMs: number
-  /** Default 4000. */
-  readonly maxDelayMs: number
-  /** Default 2. */
-  readonly multiplier: number
-  /** Default 5: the first attempt and four retries. */
-  readonly maxAttempts: number
-}
-
-/** Any part of a `RetryPolicyConfig`. Its times may also be text, such as `'2s'`. */
-export interface RetryOptions {
-  /** Default 500 ms. */
-  readonly initialDelayMs?: Duration | undefined
-  /** Default 4 s. */
-  readonly maxDelayMs?: Duration | undefined
-  /** Default 2. */
-  readonly multiplier?: number | undefined
-  /** Default 5: the first attempt and four retries. */
-  readonly maxAttempts?: number | undefined
 }
 
 export interface AcquireProjectLockOptions extends AcquireLockOptions {
