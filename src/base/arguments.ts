@@ -1,8 +1,9 @@
 /** Checks of options and arguments. Each failure names the option, the expected value and the received value. */
 import { LeaseError } from './errors.ts'
+import { show } from './show.ts'
 import { hintFor, suggest } from './suggest.ts'
 
-const LONGEST_SHOWN = 60
+export { show }
 
 export function refuse(option: string, expected: string, received: unknown, shown = show(received)): never {
   fail(`${option}: expected ${expected}, got ${shown}${hintFor(option, received)}`)
@@ -15,25 +16,6 @@ export function refuseClient(option: string, expected: string, received: unknown
 
 function fail(message: string): never {
   throw new LeaseError('invalid-argument', message)
-}
-
-/** A value for a message. Works for every value: a BigInt, a symbol, an object without prototype. */
-export function show(value: unknown): string {
-  if (typeof value === 'string')
-    return JSON.stringify(value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value)
-  if (Object(value) !== value) return String(value) + (typeof value === 'bigint' ? 'n' : '')
-  const name = typeof value === 'function' ? 'function' : Array.isArray(value) ? 'array' : classNameOf(value)
-  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name}`
-}
-
-function classNameOf(value: unknown): string {
-  try {
-    const { name } = (value as object).constructor
-    if (typeof name === 'string' && name !== 'Object') return name || 'object'
-  } catch {
-    // No prototype, or a getter that throws.
-  }
-  return 'object'
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -25,6 +25,8 @@ export const TIMER_LEAD_MS = 2
 export const DEFAULT_WAIT_MS = 10_000
 /** The longest that a store may take to answer one call, unless `callTimeout` says otherwise. */
 export const CALL_TIMEOUT_MS = 5000
+/** How long `close` waits for the work under its leases. */
+export const CLOSE_TIMEOUT_MS = 10_000
 /** The first call of a wait has at least this long, so that a short wait gets what a call without one gets. */
 export const FIRST_CALL_MS = 1000
 /** The pause before the first retry. It doubles with each further one, up to the longest. */

@@ -30,6 +30,7 @@ const CORE = {
   createChannel,
   expectOneAttempt,
   keepGrant,
+  keeperOf: LeaseHandle.keeperOf,
   moment,
   randomId,
   refuse,
@@ -73,21 +74,28 @@ export function createLeases(
       const lease = await (Array.isArray(resource)
         ? leases.acquireAll(resource, callOptions)
         : leases.acquire(resource as string, callOptions))
+      const keepers = ('leases' in lease ? lease.leases : [lease]).map(LeaseHandle.keeperOf)
+      const lossOf = () => keepers.find(({ loss }) => loss.reason)?.loss.reason
       let result: T
       try {
+        for (const keeper of keepers) {
+          keeper.told.throwIfAborted()
+          keeper.isWorking = true
+        }
         // The compiler cannot see which work belongs to which names.
         const held = lease as never
         const signal = callOptions?.signal
         result = await (signal ? (await load()).withBoth(held, signal, work) : work(held, lease.signal))
       } catch (cause) {
         await lease[Symbol.asyncDispose]()
-        const { aborted, reason } = lease.signal
-        if (!aborted || cause === reason) throw cause
+        const reason = lossOf()
+        if (!reason || cause === reason) throw cause
         // Whatever the work threw: another caller may have worked at the same time.
         throw new LeaseError(reason.code, reason.message, { cause, resource: reason.resource })
       }
       await lease[Symbol.asyncDispose]()
-      lease.signal.throwIfAborted()
+      const reason = lossOf()
+      if (reason) throw reason
       return result
     },
 

@@ -1,5 +1,5 @@
 import { Stop } from '../base/abort.ts'
-import { answerWithin, noAnswer } from '../base/answer-within.ts'
+import { answerWithin, noAnswer, settledWithin } from '../base/answer-within.ts'
 import { type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -21,8 +21,12 @@ export interface Keeper {
   isHeld(): boolean
   /** By the store's clock; moves with every renewal. */
   expiresAt(): number | null
-  /** Aborts when the lease is lost. */
-  signal(): AbortSignal
+  /** Aborts when the lease is lost, and before that when the manager is closed. */
+  readonly told: Stop
+  /** Aborts when the lease is lost, also if `close` of the manager released it under work that had not ended. */
+  readonly loss: Stop
+  /** Set where work runs under the lease, which releases it at its end: `close` of the manager waits for that. */
+  isWorking?: boolean
   /** Renews now, in addition to the heartbeat. Calls at the same time share one renewal. */
   renew(): Promise<void>
   /** Sends one renewal, and waits for its answer. */
@@ -33,8 +37,8 @@ export interface Keeper {
   letGo(): number
   /** The lease can no longer be trusted. */
   lose(reason: LossReason): void
-  /** The work is told before the lease is released. */
-  close(error: LeaseError): Promise<void>
+  /** Tells the work, and releases the lease when that has ended, at the latest after this time. */
+  close(error: LeaseError, ms: number): Promise<void>
 }
 
 /** The ids of the leases that this process holds. */
@@ -74,6 +78,7 @@ export function createKeeper(
   const { resource, id } = record
   const since = clock.monotonic()
   const loss = new Stop()
+  const told = new Stop()
   /** `null`: lost or released, for good. */
   let held: Held | null
   let { expiresAt } = record
@@ -83,6 +88,7 @@ export function createKeeper(
   /** A renewal was sent, and none was answered since. */
   let isUnanswered = false
   let cancelTimer = () => {}
+  let onEnd = () => {}
   let renewal: Promise<void> | undefined
   let released: Promise<void> | undefined
 
@@ -92,7 +98,8 @@ export function createKeeper(
     options,
     isHeld: () => heldAt(moment(clock)) !== null,
     expiresAt: () => expiresAt,
-    signal: () => loss.signal,
+    told,
+    loss,
 
     renew: () => (renewal ??= renewWith().finally(() => (renewal = undefined))),
 
@@ -107,9 +114,12 @@ export function createKeeper(
 
     lose,
 
-    close(error) {
-      loss.abort(error)
-      return keeper.release().catch(() => {})
+    async close(error, ms) {
+      told.abort(error)
+      if (keeper.isWorking) await settledWithin(new Promise<void>((resolve) => (onEnd = resolve)), ms, clock)
+      // The work goes on without it.
+      if (keeper.isHeld()) loss.abort(error)
+      await keeper.release().catch(() => {})
     },
   }
   context.held.add(keeper)
@@ -206,12 +216,14 @@ export function createKeeper(
     const error = new LeaseError('lease-lost', message, { resource, cause: lastFailure })
     queue?.wake(resource)
     loss.abort(error)
+    told.abort(error)
     emit(record, { type: 'lost', reason, error, heldFor })
   }
 
   /** Returns how long the lease was held. */
   function end(): number {
     set(null)
+    onEnd()
     context.held.delete(keeper)
     heldHere.delete(id)
     return clock.monotonic() - since

@@ -1,7 +1,7 @@
 import type { LeaseError } from '../base/errors.ts'
+import type { Lease } from './lease.ts'
 import type { LeadOptions, Work } from './leases.ts'
 import type { Tools } from './rare-methods.ts'
-import { withBoth } from './with-both.ts'
 
 /** Waits without a time limit, runs `work` while it holds the lease, and starts again after a loss. */
 export async function lead<T>(
@@ -15,17 +15,19 @@ export async function lead<T>(
   tools.manager.check(resource, options)
   const stop = options?.signal
   for (;;) {
-    const lease = await tools.leases.acquire(resource, { ...options, wait: Infinity }).catch((error) => {
-      if (!stop?.aborted) throw error
-    })
-    if (!lease) return
+    const granted: Lease[] = []
+    const lead: Work<T> = (lease, signal) => {
+      granted.push(lease)
+      return work(lease, signal)
+    }
     try {
-      const result = await (stop ? withBoth(lease, stop, work) : work(lease, lease.signal))
-      if (!stop?.aborted && !lease.signal.aborted) return result
+      const result = await tools.leases.withLease(resource, lead, { ...options, wait: Infinity })
+      return stop?.aborted ? undefined : result
     } catch (error) {
-      if (!lease.signal.aborted && !(stop?.aborted && isAbort(error, stop))) throw error
-    } finally {
-      await lease[Symbol.asyncDispose]()
+      const [lease] = granted
+      const isLost = lease ? tools.keeperOf(lease).loss.reason : (error as LeaseError).code === 'lease-lost'
+      if (stop?.aborted && (!lease || isLost || isAbort(error, stop))) return
+      if (!isLost) throw error
     }
   }
 }

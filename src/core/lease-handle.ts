@@ -17,6 +17,11 @@ export class LeaseHandle implements Lease {
   declare readonly metadata: JsonObject | null
   declare readonly share: number | null
   declare readonly acquiredAt: number
+  /** What keeps this lease. Every lease of a manager is one of these. */
+  static keeperOf(lease: Lease): Keeper {
+    return (lease as LeaseHandle).#keeper
+  }
+
   readonly #keeper: Keeper
   readonly #detach: Lease['detach']
 
@@ -42,7 +47,7 @@ export class LeaseHandle implements Lease {
   }
 
   get signal(): AbortSignal {
-    return this.#keeper.signal()
+    return this.#keeper.told.signal
   }
 
   onLost(listener: (error: LeaseError) => void): () => void {

@@ -137,8 +137,10 @@ export interface Leases extends AsyncDisposable {
   /** Listens to the events of this manager. Returns a function that stops it. */
   subscribe(listener: LeaseListener): () => void
   /**
-   * Ends every wait, aborts the signal of every held lease and releases it. Resolves when every request that it sent
-   * is answered and every grant released, at the latest after `callTimeout`. The store stays open: it is yours.
+   * Ends every wait and aborts the signal of every lease. What `withLease`, `tryWithLease` and `lead` run may end first:
+   * its lease is released when it has ended, at the latest after `closeTimeout` (default 10 s), and its caller gets the
+   * result. All other leases are released at once. Resolves when every request that it sent is answered and every grant
+   * released, at the latest after `callTimeout` more. The store stays open: it is yours.
    */
   close(): Promise<void>
 }

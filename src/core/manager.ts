@@ -29,8 +29,9 @@ export interface Manager {
   /** Listens to the events of this manager. Returns a function that stops it. */
   subscribe(listener: LeaseListener): () => void
   /**
-   * Ends every wait, aborts the signal of every held lease and releases it. Resolves when every request that it sent
-   * is answered and every grant released, at the latest after `callTimeout`. The store stays open: it is yours.
+   * Ends every wait, aborts the signal of every lease and releases it, after the work under it has ended or after
+   * `closeTimeout`. Resolves when every request that it sent is answered and every grant released, at the latest after
+   * `callTimeout` more. The store stays open: it is yours.
    */
   close(): Promise<void>
 }
@@ -56,7 +57,7 @@ export function createManager(
   expectStore: (store: ManagedStore) => void = () => {},
 ): Manager & ManagerTools {
   const defaults = checkDefaults(options, owner)
-  const { clock, callTimeout, endsWithProcess, onEvent } = defaults
+  const { clock, callTimeout, closeTimeout, endsWithProcess, onEvent } = defaults
   const check: ManagerTools['check'] = (resource, own) => checkOptions(resource, defaults, own)
   check('-')
   const events = createChannel<LeaseEvent>()
@@ -93,7 +94,7 @@ export function createManager(
   return manager
 
   async function closeAll(): Promise<void> {
-    for (const keeper of held) untilDone(keeper.close(closedError()))
+    for (const keeper of held) untilDone(keeper.close(closedError(), closeTimeout))
     // After those: their listeners may have asked for another lease.
     for (const stop of waiting) stop.abort(closedError())
     if (underWay > 0) await new Promise<void>((resolve) => (onIdle = resolve))

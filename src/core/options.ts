@@ -11,6 +11,7 @@ import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl, millisOf } from '../base/duration.ts'
 import {
   CALL_TIMEOUT_MS,
+  CLOSE_TIMEOUT_MS,
   DEFAULT_TTL_MS,
   DEFAULT_WAIT_MS,
   HEARTBEATS_PER_TTL,
@@ -59,6 +60,11 @@ export interface LeaseOptions {
 export interface LeasesOptions extends Pick<LeaseOptions, 'owner' | 'ttl' | 'heartbeat' | 'wait' | 'retry'> {
   /** How long one call to the store may take. A short TTL does not shorten it. Default 5 s. */
   readonly callTimeout?: Duration | undefined
+  /**
+   * How long `close()` waits for the work of `withLease`, `tryWithLease` and `lead`, which it has told to stop, before it
+   * releases their leases. Heartbeats go on meanwhile. Default 10 s.
+   */
+  readonly closeTimeout?: Duration | undefined
   /**
    * Whether a lease ends with this process: a store on the same machine (SQLite, file) then frees it as soon as the
    * process has ended, however it ended. `false`: it always lives until its TTL ends. Default true.
@@ -127,6 +133,7 @@ export function expectOneAttempt(options: Omit<LeaseOptions, 'wait'> = {}): void
 export interface Defaults extends Pick<CheckedOptions, 'owner' | 'ttl' | 'wait' | 'retry'> {
   readonly heartbeat?: LeaseOptions['heartbeat']
   readonly callTimeout: number
+  readonly closeTimeout: number
   readonly endsWithProcess: boolean
   readonly clock: Clock
   readonly onEvent?: LeaseListener | undefined
@@ -142,6 +149,7 @@ export function checkDefaults(options: LeasesOptions, owner: string): Defaults {
     wait,
     retry,
     callTimeout: (option, value) => expectDuration(option, value, 1),
+    closeTimeout: checkTime,
     endsWithProcess: expectBoolean,
     clock: expectClock,
     onEvent: expectFunction,
@@ -153,6 +161,7 @@ export function checkDefaults(options: LeasesOptions, owner: string): Defaults {
     wait: DEFAULT_WAIT_MS,
     retry: (failures) => backoffMs(clock, failures),
     callTimeout: CALL_TIMEOUT_MS,
+    closeTimeout: CLOSE_TIMEOUT_MS,
     endsWithProcess: true,
     clock,
     ...checked,

@@ -34,7 +34,10 @@ export type LockManagerOptions = Omit<LeasesOptions, 'wait'>
 /** The lock manager of a store. Unlike that of a browser it can be closed. */
 export interface StoreLockManager extends LockManager, AsyncDisposable {
   query(): Promise<Required<LockManagerSnapshot>>
-  /** Ends every wait and releases every lock: those requests reject with an `AbortError`. The store stays open. */
+  /**
+   * Ends every wait: those requests reject with an `AbortError`. Locks are released when their callbacks have ended, at the
+   * latest after `closeTimeout` (default 10 s): their requests reject then. The store stays open.
+   */
   close(): Promise<void>
 }
 
@@ -219,7 +222,7 @@ async function hold(
 ): Promise<unknown> {
   // A lease that was lost before must not start work.
   const isHeld = keeper.isHeld()
-  const signal = keeper.signal()
+  const { signal } = keeper.loss
   const lost = new Promise<never>((_, reject) => {
     onAbort(signal, () => reject(explain(signal.reason)))
   })
@@ -232,7 +235,9 @@ async function hold(
       await keeper.release().catch(() => {})
     }
   }
-  return isHeld ? Promise.race([lost, work()]) : lost
+  if (!isHeld) return lost
+  keeper.isWorking = true
+  return Promise.race([lost, work()])
 }
 
 /** The error of a browser for it, with the `LeaseError` as its cause. For a store that fails there is none. */

@@ -93,6 +93,7 @@ const CALLS: readonly (readonly [name: string, call: Call, options: Options])[] 
       ...common,
       wait: duration,
       callTimeout: duration,
+      closeTimeout: duration,
       endsWithProcess: truth,
       clock: nothing,
       onEvent: func,

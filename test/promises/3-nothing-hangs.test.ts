@@ -170,13 +170,15 @@ describe('promise 3, nothing hangs', () => {
         told = [lease.signal.reason.code, (await store.read(['r']))[0]?.[0]?.id === lease.id]
       })
       await new Promise((resolve) => clock.setTimer(resolve as () => void, 1000))
+      return 'saved'
     })
     const outcome = working.catch((error) => error.code)
     await clock.advance(10)
-    await leases.close()
+    const closing = leases.close()
     await clock.advance(1000)
+    await closing
     expect(told).toEqual(['closed', true])
-    expect(await outcome).toBe('closed')
+    expect(await outcome).toBe('saved')
   })
 
   it('a manager closes within its limit when the store is gone', async () => {

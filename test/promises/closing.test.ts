@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createLeases, type LeaseStore } from '../../src/core/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { FakeClock, settled } from '../../src/testing/fake-clock.ts'
+import { aborted } from '../aborted.ts'
 import { setUp } from './set-up.ts'
 
 /** A store whose requests arrive when the test says so. Their callers cannot end them. */
@@ -131,6 +132,92 @@ describe('close of a manager', () => {
     expect(await store.read(['r'])).toEqual([[]])
   })
 
+  it('close of a manager renews a lease until its work has ended, and the caller gets the result', async () => {
+    const { clock, store, leases, another } = setUp()
+    const running = leases.withLease(
+      'r',
+      async (lease, signal) => {
+        await aborted(signal)
+        await new Promise<void>((resolve) => clock.setTimer(resolve, 9000))
+        return [lease.held, signal.reason.code]
+      },
+      { ttl: '3s' },
+    )
+    await clock.advance(10)
+    const closing = leases.close()
+    const waiting = another().acquire('r', { wait: '1m' })
+    await clock.advance(8900)
+    expect(await Promise.race([waiting, closing, 'works'])).toBe('works')
+    expect(await store.read(['r'])).toMatchObject([[{ state: 'held' }]])
+    await clock.advance(200)
+    expect(await running).toEqual([true, 'closed'])
+    await closing
+    expect((await waiting).held).toBe(true)
+  })
+
+  it('close of a manager releases a group when the work under it has ended', async () => {
+    const { clock, store, leases } = setUp()
+    const running = leases.withLease(['a', 'b'], async (_, signal) => {
+      await aborted(signal)
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 1000))
+      return (await store.read(['a', 'b'])).map((found) => found.length)
+    })
+    await clock.advance(10)
+    const closing = leases.close()
+    await clock.advance(1000)
+    await closing
+    expect(await running).toEqual([1, 1])
+    expect(await store.read(['a', 'b'])).toEqual([[], []])
+  })
+
+  it('close of a manager does not wait for work longer than closeTimeout, and the call rejects with closed', async () => {
+    const { clock, store, network } = setUp()
+    const leases = createLeases(network, { clock, closeTimeout: '2s' })
+    let end = () => {}
+    const running = leases.withLease('r', () => new Promise<void>((resolve) => (end = resolve)))
+    const outcome = running.catch((error) => error.code)
+    await clock.advance(10)
+    const closing = leases.close()
+    await clock.advance(1900)
+    expect(await store.read(['r'])).toMatchObject([[{ state: 'held' }]])
+    await clock.advance(200)
+    await closing
+    expect(await store.read(['r'])).toEqual([[]])
+    end()
+    expect(await outcome).toBe('closed')
+  })
+
+  it('close of a manager starts no work whose lease has just been granted', async () => {
+    const { clock, store, leases } = setUp()
+    const work = vi.fn()
+    leases.subscribe(({ type }) => {
+      if (type === 'acquired') leases.close()
+    })
+    await expect(leases.withLease('r', work)).rejects.toMatchObject({ code: 'closed' })
+    await clock.advance(10)
+    expect(work).not.toHaveBeenCalled()
+    expect(await store.read(['r'])).toEqual([[]])
+  })
+
+  it('a lease that is lost while close waits for its work rejects the call with lease-lost', async () => {
+    const { clock, store, leases } = setUp()
+    const running = leases
+      .withLease(
+        'r',
+        async ({ token }) => {
+          await store.release({ resource: 'r', token })
+          await new Promise<void>((resolve) => clock.setTimer(resolve, 9000))
+        },
+        { ttl: '3s' },
+      )
+      .catch((error) => error.code)
+    await clock.advance(10)
+    const closing = leases.close()
+    await clock.advance(9000)
+    await closing
+    expect(await running).toBe('lease-lost')
+  })
+
   it.each(['waits', 'works'])('close of a manager ends a leader that %s', async (what) => {
     const { store, leases, another } = setUp()
     if (what === 'waits') await another().acquire('r', { ttl: '1h' })
@@ -140,11 +227,14 @@ describe('close of a manager', () => {
           signal.addEventListener('abort', () => resolve())
         }),
     )
-    const leading = expect(leases.lead('r', work)).rejects.toMatchObject({ code: 'closed' })
+    const leading = leases.lead('r', work).then(
+      () => 'resolved',
+      (error) => error.code,
+    )
     await settled()
     expect(work).toHaveBeenCalledTimes(what === 'works' ? 1 : 0)
     await leases.close()
-    await leading
+    expect(await leading).toBe(what === 'works' ? 'resolved' : 'closed')
     expect(work).toHaveBeenCalledTimes(what === 'works' ? 1 : 0)
     expect(await store.waiting?.({ resources: ['r'], limit: 1 })).toMatchObject([{ count: 0 }])
   })

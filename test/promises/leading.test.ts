@@ -139,14 +139,34 @@ describe('a leader', () => {
     expect(reasons).toMatchObject([{ code: 'lease-lost' }])
   })
 
-  it('rejects with closed when the manager is closed', async () => {
+  it('a leader resolves with what its work returns after the manager is closed', async () => {
     const { clock, leases } = setUp()
-    const leading = leases
-      .lead('r', (lease) => new Promise((resolve) => lease.signal.addEventListener('abort', resolve)))
-      .catch((error) => error)
+    const leading = leases.lead('r', async (lease) => {
+      await aborted(lease.signal)
+      return 'stopped'
+    })
     await clock.advance(10)
     await leases.close()
-    expect(await leading).toMatchObject({ code: 'closed' })
+    expect(await leading).toBe('stopped')
+  })
+
+  it('a leader rejects with closed if its work outlasts the close of the manager', async () => {
+    const { clock, leases } = setUp()
+    let began = 0
+    const leading = leases
+      .lead('r', () => {
+        began++
+        return new Promise<void>((resolve) => clock.setTimer(resolve, 11_000))
+      })
+      .catch((error) => error.code)
+    await clock.advance(10)
+    const closing = leases.close()
+    await clock.advance('10s')
+    await closing
+    expect(await Promise.race([leading, 'works'])).toBe('works')
+    await clock.advance('1s')
+    expect(await leading).toBe('closed')
+    expect(began).toBe(1)
   })
 
   it('a leader refuses a wrong option also if the signal has aborted', async () => {
