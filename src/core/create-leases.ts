@@ -83,8 +83,7 @@ export function createLeases(
           keeper.isWorking = true
         }
         // The compiler cannot see which work belongs to which names.
-        const held = lease as never
-        const signal = callOptions?.signal
+        const [held, signal] = [lease as never, callOptions?.signal]
         result = await (signal ? (await load()).withBoth(held, signal, work) : work(held, lease.signal))
       } catch (cause) {
         await lease[Symbol.asyncDispose]()

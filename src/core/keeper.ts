@@ -27,6 +27,8 @@ export interface Keeper {
   readonly loss: Stop
   /** Set where work runs under the lease, which releases it at its end: `close` of the manager waits for that. */
   isWorking?: boolean
+  /** Called when the lease has ended, while `close` waits for its work. */
+  onEnd?: () => void
   /** Renews now, in addition to the heartbeat. Calls at the same time share one renewal. */
   renew(): Promise<void>
   /** Sends one renewal, and waits for its answer. */
@@ -88,7 +90,6 @@ export function createKeeper(
   /** A renewal was sent, and none was answered since. */
   let isUnanswered = false
   let cancelTimer = () => {}
-  let onEnd = () => {}
   let renewal: Promise<void> | undefined
   let released: Promise<void> | undefined
 
@@ -116,7 +117,8 @@ export function createKeeper(
 
     async close(error, ms) {
       told.abort(error)
-      if (keeper.isWorking) await settledWithin(new Promise<void>((resolve) => (onEnd = resolve)), ms, clock)
+      if (keeper.isWorking)
+        await settledWithin(new Promise<void>((resolve) => (keeper.onEnd = resolve)), ms, clock)
       // The work goes on without it.
       if (keeper.isHeld()) loss.abort(error)
       await keeper.release().catch(() => {})
@@ -223,7 +225,7 @@ export function createKeeper(
   /** Returns how long the lease was held. */
   function end(): number {
     set(null)
-    onEnd()
+    keeper.onEnd?.()
     context.held.delete(keeper)
     heldHere.delete(id)
     return clock.monotonic() - since
