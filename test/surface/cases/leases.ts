@@ -64,6 +64,7 @@ async function withEveryOption(store: LeaseStore): Promise<void> {
     ...{ owner: 'surface', ttl: '1m', heartbeat: '10s', wait: '20s', retry },
     ...{
       callTimeout: '30s',
+      closeTimeout: '10s',
       endsWithProcess: false,
       clock: systemClock,
       onEvent: (event) => events.push(event),

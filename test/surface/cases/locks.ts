@@ -17,7 +17,13 @@ export async function locksCase(open: () => LeaseStore | Promise<LeaseStore>): P
 
   await using others = createLockManager(store, {
     ...{ owner: `${unique}:other`, ttl: '1m', heartbeat: '10s', retry: () => 100 },
-    ...{ callTimeout: '30s', endsWithProcess: false, clock: systemClock, onEvent: () => {} },
+    ...{
+      callTimeout: '30s',
+      closeTimeout: '10s',
+      endsWithProcess: false,
+      clock: systemClock,
+      onEvent: () => {},
+    },
   })
   const { signal } = new AbortController()
   const mode = await others.request(name('b'), { mode: 'shared', signal }, (lock) => lock?.mode)
