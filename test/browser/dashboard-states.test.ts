@@ -76,6 +76,8 @@ describe('every state of the dashboard', () => {
         )
         .toContain(title)
     await page.setViewportSize({ width: 1280, height: 800 })
+    const top = async (n: number) => (await page.locator('tbody .row').nth(n).boundingBox())?.y ?? 0
+    await expect.poll(async () => (await top(1)) - (await top(0))).toBeLessThan(60)
   })
 
   it('the details of one, from the keyboard, which goes back to where it was', async () => {
@@ -102,6 +104,7 @@ describe('every state of the dashboard', () => {
     await isAccessible('kept')
     await drawer().getByRole('button', { name: 'Free it…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Free it', exact: true }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.locator('.row .kept').waitFor({ state: 'detached' })
     await page.getByRole('heading', { name: resource }).press('Escape')
   })
@@ -145,6 +148,7 @@ describe('every state of the dashboard', () => {
     await page.getByRole('dialog').getByText('Ken will lose it at once').waitFor()
     await page.getByRole('dialog').getByText('The other holders keep theirs').waitFor()
     await page.getByRole('button', { name: 'End the lease' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await expect
       .poll(() => drawer().locator('.holder-name').allTextContents())
       .toEqual(['MMika 2 of 5', 'ZZoe 2 of 5'])
