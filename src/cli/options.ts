@@ -18,6 +18,8 @@ export const KILL_LIMIT_MS = 2000
 export const COUNTDOWN_CHECK_EVERY_MS = 1000
 /** How often the guard looks whether processes of the command are left. */
 export const GUARD_CHECK_EVERY_MS = 50
+/** How long the guard looks for a command that `run` may have started before it was killed. */
+export const GUARD_SEARCH_LIMIT_MS = 2000
 /** A guard that does not exit within this time is stopped, and has not ended the command. */
 export const GUARD_EXIT_LIMIT_MS = 1000
 /** How often a session is looked at while it ends. */

@@ -54,10 +54,28 @@ describe('a command of holdfast run', () => {
     const ended = once(command, 'exit')
     const guard = spawn(process.execPath, [MAIN.replace('main.ts', 'run/guard-main.ts')])
     onTestFinished(() => void [command, guard].map((process) => process.kill('SIGKILL')))
-    const hello = { type: 'guard', leader: command.pid, graceMs: 1000, isNested: false }
-    guard.stdin.end(`${JSON.stringify(hello)}\n{"type":"extend","killAt":{"mono":1,"wall":2}`)
+    const starting = { type: 'starting', leaseId: '7', graceMs: 1000, isNested: false }
+    const started = { type: 'started', leader: command.pid }
+    guard.stdin.end(
+      `${JSON.stringify(starting)}\n${JSON.stringify(started)}\n{"type":"extend","killAt":{"mono":1,"wall":2}`,
+    )
     expect(await ended).toEqual([null, 'SIGTERM'])
   })
+
+  it.runIf(process.platform === 'linux')(
+    'a command of holdfast run is dead soon after holdfast was killed before it could tell its guard of the command',
+    async () => {
+      const guard = spawn(process.execPath, [MAIN.replace('main.ts', 'run/guard-main.ts')])
+      const leaseId = crypto.randomUUID()
+      guard.stdin.end(`${JSON.stringify({ type: 'starting', leaseId, graceMs: 1000, isNested: false })}\n`)
+      await once(guard.stdin, 'close')
+      const env = { ...process.env, HOLDFAST_LEASE_ID: leaseId }
+      const command = spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env })
+      onTestFinished(() => void [command, guard].map((process) => process.kill('SIGKILL')))
+      expect(await once(command, 'exit')).toEqual([null, 'SIGTERM'])
+      expect(await once(guard, 'exit')).toEqual([0, null])
+    },
+  )
 
   it('a command of holdfast run is killed with all its processes when its lease is ended by force', async () => {
     // With this TTL, the next renewal would find out much later.

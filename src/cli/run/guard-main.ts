@@ -4,10 +4,12 @@
  * at once.
  */
 import { createInterface } from 'node:readline'
-import { GUARD_CHECK_EVERY_MS } from '../options.ts'
+import { systemClock } from '../../base/clock.ts'
+import { pause } from '../../base/pause.ts'
+import { GUARD_CHECK_EVERY_MS, GUARD_SEARCH_LIMIT_MS } from '../options.ts'
 import { Countdown } from './countdown.ts'
 import { GUARD_ENDED_COMMAND, type GuardMessage } from './guard.ts'
-import { endSession, isAlive } from './session.ts'
+import { endSession, isAlive, leaderUnder } from './session.ts'
 
 /** Shorter than the grace of `run`, so that `run` sends SIGTERM first. Some programs exit at once on a second one. */
 const SHARE_OF_GRACE = 0.8
@@ -15,7 +17,8 @@ const SHARE_OF_GRACE = 0.8
 // A signal to all processes of the user is meant for the command. The guard stays until `run` ends it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
-let leader = 0
+let leaseId = ''
+let leader: number | undefined
 let isNested = false
 let hasEndedCommand = false
 let countdown: Countdown | undefined
@@ -38,12 +41,15 @@ function parse(line: string): GuardMessage | null {
 
 function handle(message: GuardMessage): void {
   switch (message.type) {
-    case 'guard':
-      leader = message.leader
+    case 'starting':
+      leaseId = message.leaseId
       isNested = message.isNested
       countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => {
-        if (endSession(leader, signal)) hasEndedCommand = true
+        if (leader && endSession(leader, signal)) hasEndedCommand = true
       })
+      break
+    case 'started':
+      leader = message.leader
       break
     case 'extend':
       countdown?.extend(message.killAt)
@@ -57,12 +63,21 @@ function handle(message: GuardMessage): void {
 }
 
 /** `run` has died. Ends the command; this process exits when nothing of the command is left. */
-function endOrphan(): void {
+async function endOrphan(): Promise<void> {
+  leader ??= await findLeader()
   if (isNested) countdown?.killNow()
   else countdown?.endNow()
-  const checking = setInterval(() => {
-    if (countdown && isAlive(leader)) return
-    clearInterval(checking)
-    countdown?.cancel()
-  }, GUARD_CHECK_EVERY_MS)
+  while (leader && isAlive(leader)) await pause(systemClock, GUARD_CHECK_EVERY_MS)
+  countdown?.cancel()
+}
+
+/** `run` was killed while it started the command, which may take a moment until it has its environment. */
+async function findLeader(): Promise<number | undefined> {
+  const end = performance.now() + GUARD_SEARCH_LIMIT_MS
+  while (countdown && performance.now() < end) {
+    const found = leaderUnder(leaseId)
+    if (found) return found
+    await pause(systemClock, GUARD_CHECK_EVERY_MS)
+  }
+  return undefined
 }

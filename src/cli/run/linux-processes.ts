@@ -14,7 +14,7 @@ export function linuxProcesses(): LinuxProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
-      const stat = readStat(pid)
+      const stat = read(pid, 'stat')
       if (stat === undefined) return []
       // "pid (name) state ppid pgrp session …", where the name may contain spaces and brackets.
       const [state = '', parent, group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -28,10 +28,15 @@ export function linuxProcesses(): LinuxProcess[] {
     })
 }
 
-/** `undefined` if the process has ended in the meantime. */
-function readStat(pid: string): string | undefined {
+/** The variables with which the process was started, as `NAME=value`. Empty for a process of another user. */
+export function environmentOf(pid: number): string[] {
+  return read(String(pid), 'environ')?.split('\0') ?? []
+}
+
+/** `undefined` if the process has ended in the meantime, or the file is not for this user. */
+function read(pid: string, file: 'stat' | 'environ'): string | undefined {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
     return undefined
   }

@@ -7,7 +7,18 @@ import { systemClock } from '../../base/clock.ts'
 import { pause } from '../../base/pause.ts'
 import { SESSION_CHECK_EVERY_MS, SESSION_KILL_LIMIT_MS } from '../options.ts'
 import type { EndSignal } from './countdown.ts'
-import { linuxProcesses } from './linux-processes.ts'
+import { environmentOf, linuxProcesses } from './linux-processes.ts'
+
+/** Of a command: the id of the lease under which it runs. */
+export const LEASE_VARIABLE = 'HOLDFAST_LEASE_ID'
+
+/** The command that runs under this lease. `undefined` if it does not run, or the system does not tell. */
+export function leaderUnder(leaseId: string): number | undefined {
+  if (process.platform !== 'linux') return undefined
+  const variable = `${LEASE_VARIABLE}=${leaseId}`
+  return linuxProcesses().find(({ pid, session }) => pid === session && environmentOf(pid).includes(variable))
+    ?.pid
+}
 
 /** Signals all processes of the session. Returns whether there was any. */
 export function endSession(leader: number, signal: EndSignal): boolean {

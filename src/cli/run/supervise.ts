@@ -9,7 +9,7 @@ import { KILL_LIMIT_MS, KILL_SHARE } from '../options.ts'
 import { type RunSignals, signalExitCode } from '../signals.ts'
 import { Countdown, type EndSignal, later } from './countdown.ts'
 import { startGuard } from './guard.ts'
-import { clearSession, endSession, signalGroup } from './session.ts'
+import { clearSession, endSession, LEASE_VARIABLE, signalGroup } from './session.ts'
 
 /** What the command runs under. */
 export type SupervisedLease = Pick<Lease, 'id' | 'resource' | 'token' | 'signal'>
@@ -34,12 +34,13 @@ export interface Supervision {
 export async function supervise(lease: SupervisedLease, supervision: Supervision): Promise<number> {
   const { command, graceMs, ttlMs, signals, onExtended, onEnding, onUnguarded } = supervision
   const guard = startGuard(onUnguarded)
+  guard.send({ type: 'starting', leaseId: lease.id, graceMs, isNested: LEASE_VARIABLE in process.env })
   const child = start(command, lease)
   const exit = exitOf(child, command)
   const leader = child.pid
   // The command could not be started. `exit` rejects with the reason.
   if (leader === undefined) return exit.finally(() => guard.close())
-  guard.send({ type: 'guard', leader, graceMs, isNested: 'HOLDFAST_LEASE_ID' in process.env })
+  guard.send({ type: 'started', leader })
 
   let isEndedEarly = false
   const countdown = new Countdown(graceMs, (signal) => {
@@ -78,7 +79,7 @@ function start(
       ...process.env,
       HOLDFAST_TOKEN: String(token),
       HOLDFAST_RESOURCE: resource,
-      HOLDFAST_LEASE_ID: id,
+      [LEASE_VARIABLE]: id,
     },
   })
 }

@@ -8,8 +8,8 @@ import { UnreliableNetwork } from './unreliable-network.ts'
 
 const CHOICES: readonly Choice[] = ['Save mine', 'Take theirs', 'Take this part of theirs']
 /** What leads to the lock, in the order in which a person prefers it. */
-const PATIENT = ['Edit', 'Edit again', 'Wait in line']
-const IMPATIENT = ['Edit', 'Edit again', 'Take over', 'Wait in line']
+const PATIENT = ['Edit', 'Edit again', 'Edit here', 'Wait in line']
+const IMPATIENT = ['Edit', 'Edit again', 'Edit here', 'Take over', 'Wait in line']
 
 /** How often a person looks at a tab where nothing happens. Several times the grace period of the server. */
 const MOST_LOOKS = 300
