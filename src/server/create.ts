@@ -1,40 +1,28 @@
 import type { Hono } from 'hono'
 import { expectFunction, expectMethods, expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { suggestStore } from '../base/suggest-store.ts'
-import { Tracer, type TracingApi } from '../base/tracing.ts'
-import { type GivenSettings, type Settings, settingsOf } from '../configuration/settings.ts'
+import type { TracingApi } from '../base/tracing.ts'
+import type { GivenSettings, Settings } from '../configuration/settings.ts'
 import type { LeaseStore } from '../core/index.ts'
-import { roomOfChannel } from '../protocol/index.ts'
-import { Announcer } from './announcer.ts'
-import { type AuditLog, memoryAudit } from './audit.ts'
+import type { AuditLog } from './audit.ts'
 import type { Bus } from './bus.ts'
-import { memoryBus } from './buses/memory.ts'
-import { type ChannelsHub, createChannels } from './channels/index.ts'
-import { ClientPlaces } from './client-places.ts'
-import { type DocumentStore, inMemory, memoryDocuments } from './documents.ts'
-import { Handover } from './handover.ts'
-import { HolderNames } from './holder-names.ts'
+import type { ChannelsHub } from './channels/index.ts'
+import { createService } from './create-service.ts'
+import { dependenciesOf, STORE_CALLS } from './dependencies.ts'
+import type { DocumentStore } from './documents.ts'
 import { createApp } from './http/app.ts'
-import { Authenticator, channelCheck } from './http/authentication.ts'
-import { HttpError } from './http/http-error.ts'
+import { Authenticator } from './http/authentication.ts'
 import { type ClientOf, RequestHandler } from './http/request-handler.ts'
-import { type Authorize, defaultAuthorize, type Identify, roomResource } from './identity.ts'
-import { LeaseFeed } from './lease-feed.ts'
-import { Locks } from './locks.ts'
-import { errorFields, jsonLog, type Log } from './log.ts'
-import { measured } from './measured.ts'
+import type { Authorize, Identify } from './identity.ts'
+import type { Log } from './log.ts'
 import { SWEEP_AT_ONCE } from './options.ts'
-import { checkDependencies, sharedCheck } from './readiness.ts'
-import { type RoomTerms, termsOf as roomTermsOf } from './room-terms.ts'
-import { restoreSecrets, type SecretStore, withSecrets } from './secrets.ts'
-import type { OnError, OnTelemetry, Service } from './service.ts'
-import { type Meter, StatsWindow } from './stats.ts'
-import { WaiterLimits } from './waiter-limits.ts'
-import { WaitingList } from './waiting-list.ts'
+import type { RoomTerms } from './room-terms.ts'
+import type { SecretStore } from './secrets.ts'
+import type { OnTelemetry, Service } from './service.ts'
+import type { Meter } from './stats.ts'
 import { Stopping } from './waiting-requests.ts'
-import { Withdrawals } from './withdrawals.ts'
 
 export interface LockServerOptions {
   /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
@@ -95,9 +83,6 @@ export interface LockServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const DOCUMENT_CALLS = ['fence', 'read', 'save', 'remove', 'sweep'] as const
-const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as const
-
 /**
  * The document lock service as a fetch handler, without a port of its own.
  *
@@ -107,140 +92,25 @@ const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as 
  */
 export async function createLockServer(options: LockServerOptions): Promise<LockServer> {
   checkOptions(options)
-  const { clock = systemClock, meter, onTelemetry } = options
-  const measuring = { meter, clock }
-  const tracer = options.tracing && new Tracer(options.tracing)
-  const attributes = { 'holdfast.backend': options.store.kind }
-  const traced = <T extends object>(part: string, target: T, methods: readonly (keyof T & string)[]) =>
-    tracer ? tracer.around(target, methods, attributes, { part, onlyInside: true }) : target
-  const store = measured('store', traced('store', options.store, STORE_CALLS), STORE_CALLS, measuring)
-  const bus = measured('bus', options.bus ?? memoryBus(), ['publish'], measuring)
-  const given = settingsOf(options.settings)
-  const log = options.log ?? jsonLog((line) => console.log(line), given.logLevel, clock)
-  const settings = await withSecrets(given, log, options.secrets)
-  const documents = measured(
-    'documents',
-    traced('documents', options.documents ?? defaultDocuments(store, clock), DOCUMENT_CALLS),
-    DOCUMENT_CALLS,
-    measuring,
+  const dependencies = await dependenciesOf(options)
+  const { bus, tracer, restore } = dependencies
+  const authenticator = await Authenticator.create(
+    dependencies.settings,
+    dependencies.clock,
+    options.identify,
   )
-  const audit = measured(
-    'audit',
-    options.audit ?? memoryAudit(settings.auditEntries),
-    ['append', 'read'],
-    measuring,
-  )
-  warnAboutNodes(options, log)
-  const authorize = options.authorize ?? defaultAuthorize(settings)
-  const onError: OnError = (operation, error) => log('error', operation, errorFields(error))
   const draining = new AbortController()
   const stopping = new AbortController()
-  const authenticator = await Authenticator.create(settings, clock, options.identify)
-
-  const channels = createChannels({
-    key: settings.channelKey,
-    secret: settings.channelSecret,
-    naming: settings.eventNames,
-    publicChannels: settings.publicChannels,
-    clientEvents: settings.clientEvents,
-    activityTimeout: settings.activityTimeout,
-    origins: settings.origins,
-    hosts: settings.hosts,
-    ...(options.listensOn !== undefined && { listensOn: options.listensOn }),
-    limits: { socketsPerClient: settings.maxSockets },
-    webhook: settings.webhook,
-    trustProxy: settings.trustProxy,
-    proxyHeaders: settings.proxyHeaders,
-    onError: (error) => onError('channels', error),
-    // By default every session may hear every room, so nobody needs to be identified.
-    ...((options.authorize || options.identify) && { allows: channelCheck(authenticator, authorize) }),
-    bus,
-    clock,
-  })
-  const feed = new LeaseFeed({
-    store,
-    clock,
-    relevant: () => [...channels.subscribed()].flatMap(resourcesOf),
-    rereadEvery: settings.sweep,
-    onError,
-  })
-  const termsOf = roomTermsOf(settings, options.roomTerms)
-  const names = new HolderNames()
-  const announcer = new Announcer({ channels, bus, clock, termsOf, names })
-  const stats = new StatsWindow(clock)
-  const waitingList = new WaitingList({
-    bus,
-    clock,
-    onChange: (event) => announcer.sendToRoom('document.line', event),
-    onMoved: (room, id) => locks.supersede(room, id),
-    onError,
-  })
-  const { grace, answerWithin, unanswered } = settings
-  const onWaited = (ms: number) => stats.onWaited(ms)
-  const locks: Locks = new Locks({
-    store,
-    documents,
-    audit,
-    feed,
-    names,
-    waitingList,
-    clock,
-    termsOf,
-    onWaited,
-    onError,
-    onChange: (change) => meter && notify(() => meter.lease(change)),
-  })
-  const handover = new Handover({
-    locks,
-    feed,
-    announcer,
-    waitingList,
-    bus,
-    clock,
-    grace,
-    answerWithin,
-    unanswered,
-  })
-  const withdrawals = new Withdrawals({ bus, clock, locks, handover, onError })
-  const waiterLimits = new WaiterLimits(settings)
-  const service: Service = {
-    store,
-    documents,
-    audit,
-    channels,
-    settings,
-    authorize,
-    clock,
-    log,
-    onError,
-    meter,
-    onTelemetry,
-    feed,
-    announcer,
-    names,
-    waitingList,
-    termsOf,
-    waiterLimits,
-    locks,
-    clientPlaces: new ClientPlaces({ store, channels, limits: waiterLimits, clock, onError }),
-    handover,
-    withdrawals,
-    stats,
-    failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock), clock),
+  const service = createService(dependencies, options, authenticator, {
     draining: draining.signal,
     stop: stopping.signal,
-  }
+  })
+  const { store, channels, settings, log, meter, feed, announcer, waitingList, locks, stats } = service
   const { isOwnHost, senderOf } = channels
+  const { clientOf } = options
   const app = createApp(
     service,
-    new RequestHandler({
-      ...service,
-      authenticator,
-      isOwnHost,
-      senderOf,
-      clientOf: options.clientOf,
-      tracer,
-    }),
+    new RequestHandler({ ...service, authenticator, isOwnHost, senderOf, clientOf, tracer }),
   )
 
   let subscription: AsyncDisposable | undefined
@@ -265,9 +135,9 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   try {
     subscription = await bus.subscribe((message) => {
       announcer.receive(message)
-      handover.receive(message)
+      service.handover.receive(message)
       waitingList.receive(message)
-      withdrawals.receive(message)
+      service.withdrawals.receive(message)
     })
     await feed.start()
   } catch (error) {
@@ -275,17 +145,13 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     throw error
   }
   announcer.follow(feed)
-  if (meter) {
-    meter.observe(() => ({
-      locks: feed.live,
-      waiters: waitingList.size,
-      sockets: channels.sockets,
-      store: store.load,
-    }))
-  }
-  stopSweeping = sweepRegularly(service, async () => {
-    if (options.secrets) await restoreSecrets(given, settings, options.secrets)
-  })
+  meter?.observe(() => ({
+    locks: feed.live,
+    waiters: waitingList.size,
+    sockets: channels.sockets,
+    store: store.load,
+  }))
+  stopSweeping = sweepRegularly(service, restore)
   notify(log, 'info', 'started', { store: store.kind })
   return {
     fetch: (request, env) => app.fetch(request, env),
@@ -296,38 +162,6 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     close,
     [Symbol.asyncDispose]: close,
   }
-}
-
-/** Contents in the memory of one node would be lost, or overwritten, while other nodes share its locks. */
-function defaultDocuments({ kind }: LeaseStore, clock: Clock): DocumentStore {
-  const documents = memoryDocuments({ clock })
-  if (kind === 'memory') return documents
-  const refuseContents = async () => {
-    throw new HttpError(
-      404,
-      'contents_off',
-      'this server keeps no contents, because it was given no documents',
-    )
-  }
-  return { ...documents, read: refuseContents, save: refuseContents, remove: refuseContents }
-}
-
-/** Stores that only processes of one machine share. */
-const OF_ONE_MACHINE = ['memory', 'sqlite', 'file']
-const WITH_PARTS = ['etcd', 'mysql', 'nats', 'postgres', 'redis']
-
-/** Says what the nodes of a service with a shared store would not share. */
-function warnAboutNodes({ store, bus, documents }: LockServerOptions, log: Log): void {
-  if (OF_ONE_MACHINE.includes(store.kind)) return
-  const remedy = WITH_PARTS.includes(store.kind) ? `; ${store.kind}Parts(client) has all of them` : ''
-  if (!bus)
-    notify(log, 'warn', `without a bus, several nodes do not hear of each other's changes: pass one${remedy}`)
-  if (documents && inMemory.has(documents))
-    notify(
-      log,
-      'warn',
-      `contents are in the memory of each node, and the leases are shared: pass other documents${remedy}`,
-    )
 }
 
 /** The names of all options. */
@@ -365,12 +199,6 @@ function checkOptions(options: LockServerOptions): void {
   if (clock !== undefined) expectMethods('clock', clock, 'a Clock', 'now', 'monotonic', 'setTimer', 'random')
   for (const name of ['identify', 'authorize', 'clientOf', 'onTelemetry', 'roomTerms', 'log'] as const)
     if (options[name] !== undefined) expectFunction(name, options[name])
-}
-
-/** The resources of the room that a channel belongs to. */
-function resourcesOf(channel: string): string[] {
-  const room = roomOfChannel(channel)
-  return room === null ? [] : [roomResource(room)]
 }
 
 /** Sweeps, one sweep after the other, until the returned function is called. Does not keep the process alive. */

@@ -59,15 +59,14 @@ export interface HandoverOptions {
 
 type Outcome = 'granted' | 'declined' | 'freed' | 'unanswered'
 
-interface PendingRequest {
+/** What a holder is asked, by whom and for how long. */
+interface Question {
   readonly room: string
-  readonly by: Person
-  /** Wall time. */
-  readonly since: number
-  readonly token: number
-  withdraw(): void
-  answered(granted: boolean): void
-  postponed(ms: number): void
+  readonly client: LockClient
+  readonly holder: LeaseRecord
+  readonly kind: 'takeover' | 'request'
+  readonly limitMs: number
+  readonly signal: AbortSignal
 }
 
 /** A request of any node that was announced and has not ended. */
@@ -99,7 +98,7 @@ export class Handover {
     const { locks, grace } = this.#options
     const holder = await locks.holder(room)
     if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
-    await this.#askHolder(room, client, holder, 'takeover', grace, signal)
+    await this.#askHolder({ room, client, holder, kind: 'takeover', limitMs: grace, signal })
     signal.throwIfAborted()
     return locks.lock(room, client, { replace: holder.token })
   }
@@ -116,7 +115,7 @@ export class Handover {
     // Another tab of the same session, which may have crashed. It need not be asked for longer than to save.
     const isOwn = holder.owner === client.person.session_id
     const limitMs = isOwn ? Math.min(Math.max(grace, OWN_TAB_MS), answerWithin) : answerWithin
-    const outcome = await this.#askHolder(room, client, holder, 'request', limitMs, signal)
+    const outcome = await this.#askHolder({ room, client, holder, kind: 'request', limitMs, signal })
     if (outcome === 'declined') return outcome
     // Whether the lock has become free may not have been heard here.
     const isDeclined = outcome === 'unanswered' && unanswered === 'decline' && !isOwn
@@ -242,64 +241,23 @@ export class Handover {
     return this.#options.bus.publish({ topic: TOPIC, data: { requestId, token, postponeMs } })
   }
 
-  async #askHolder(
-    room: string,
-    client: LockClient,
-    holder: LeaseRecord,
-    kind: 'takeover' | 'request',
-    limitMs: number,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    const { feed, announcer, waitingList, bus, clock } = this.#options
-    const by = client.person
-    const passed = waitersBefore(by, waitingList.of(room).first)
-    const about = { kind, by, ...(passed.length > 0 && { passes: passed }) }
+  async #askHolder(question: Question): Promise<Outcome> {
+    const { room, client, holder, kind, limitMs, signal } = question
+    const { feed, announcer, waitingList } = this.#options
+    const passed = waitersBefore(client.person, waitingList.of(room).first)
+    const about = { kind, by: client.person, ...(passed.length > 0 && { passes: passed }) }
     signal.throwIfAborted()
-    const requestId = randomId()
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-    let endsAt = clock.monotonic() + limitMs
-    let postponedUntil = 0
-    const endLater = () => clock.setTimer(() => resolve('unanswered'), endsAt - clock.monotonic())
-    let cancel = endLater()
+    const pending = new PendingRequest(question, about, this.#options)
+    const { requestId } = pending
     const unsubscribe = feed.subscribe(({ phase, lease }) => {
       const isTheirs = lease.resource === roomResource(room) && lease.token === holder.token
-      if (phase === 'ended' && isTheirs) resolve('freed')
+      if (phase === 'ended' && isTheirs) pending.freed()
     })
-    const unlisten = onAbort(signal, () => reject(signal.reason))
-    this.#pending.set(requestId, {
-      room,
-      by,
-      since: clock.now(),
-      token: holder.token,
-      withdraw: () => reject(new Withdrawn()),
-      answered(granted) {
-        if (granted) resolve('granted')
-        else if (kind === 'request') resolve('declined')
-      },
-      postponed(ms) {
-        postponedUntil = clock.monotonic() + ms
-        endsAt = postponedUntil + limitMs
-        cancel()
-        cancel = endLater()
-        tellNodes().catch(() => {})
-      },
-    })
-    const tellNodes = (openMs = endsAt - clock.monotonic()) => {
-      const postponedMs = postponedUntil - clock.monotonic()
-      const postponed = postponedMs > 0 && { postponedMs }
-      const data = { room, requestId, token: holder.token, openMs, ...about, ...postponed }
-      return bus.publish({ topic: TOPIC, data })
-    }
-    let cancelTelling = () => {}
-    const tellLater = () => {
-      cancelTelling = clock.setTimer(() => {
-        tellNodes().catch(() => {})
-        tellLater()
-      }, TELL_HANDOVERS_EVERY_MS)
-    }
+    const unlisten = onAbort(signal, () => pending.fail(signal.reason))
+    this.#pending.set(requestId, pending)
     try {
-      await tellNodes()
-      tellLater()
+      await pending.tellNodes()
+      pending.tellLater()
       await announcer.publishToRoom('document.takeover-requested', {
         room_id: room,
         request_id: requestId,
@@ -307,21 +265,110 @@ export class Handover {
         token: holder.token,
         answer_within_ms: limitMs,
       })
-      return await promise
+      return await pending.outcome
     } catch (error) {
       const ended = { room_id: room, request_id: requestId, granted: false }
       announcer.publishToRoom('document.takeover-answered', ended).catch(() => {})
       throw error
     } finally {
-      // If the publication failed, nobody awaits the promise.
-      promise.catch(() => {})
-      cancel()
-      cancelTelling()
       unsubscribe()
       unlisten()
       this.#pending.delete(requestId)
-      tellNodes(0).catch(() => {})
+      pending.end()
     }
+  }
+}
+
+/** A request of this node, from its announcement to its outcome. */
+class PendingRequest {
+  readonly requestId = randomId()
+  readonly room: string
+  readonly by: Person
+  /** Wall time. */
+  readonly since: number
+  readonly token: number
+  readonly #question: Question
+  readonly #about: Pick<HandoverRequest, 'kind' | 'by' | 'passes'>
+  readonly #bus: Bus
+  readonly #clock: Clock
+  readonly #settled = Promise.withResolvers<Outcome>()
+  #endsAt: number
+  #postponedUntil = 0
+  #cancel: () => void
+  #cancelTelling = () => {}
+
+  constructor(
+    question: Question,
+    about: Pick<HandoverRequest, 'kind' | 'by' | 'passes'>,
+    { bus, clock }: Pick<HandoverOptions, 'bus' | 'clock'>,
+  ) {
+    this.#question = question
+    this.#about = about
+    this.#bus = bus
+    this.#clock = clock
+    this.room = question.room
+    this.by = about.by
+    this.since = clock.now()
+    this.token = question.holder.token
+    this.#endsAt = clock.monotonic() + question.limitMs
+    this.#cancel = this.#endLater()
+  }
+
+  get outcome(): Promise<Outcome> {
+    return this.#settled.promise
+  }
+
+  freed(): void {
+    this.#settled.resolve('freed')
+  }
+
+  fail(reason: unknown): void {
+    this.#settled.reject(reason)
+  }
+
+  withdraw(): void {
+    this.fail(new Withdrawn())
+  }
+
+  answered(granted: boolean): void {
+    if (granted) this.#settled.resolve('granted')
+    else if (this.#question.kind === 'request') this.#settled.resolve('declined')
+  }
+
+  postponed(ms: number): void {
+    this.#postponedUntil = this.#clock.monotonic() + ms
+    this.#endsAt = this.#postponedUntil + this.#question.limitMs
+    this.#cancel()
+    this.#cancel = this.#endLater()
+    this.tellNodes().catch(() => {})
+  }
+
+  tellNodes(openMs = this.#endsAt - this.#clock.monotonic()): Promise<void> {
+    const { requestId, room, token } = this
+    const postponedMs = this.#postponedUntil - this.#clock.monotonic()
+    const postponed = postponedMs > 0 && { postponedMs }
+    const data = { room, requestId, token, openMs, ...this.#about, ...postponed }
+    return this.#bus.publish({ topic: TOPIC, data })
+  }
+
+  tellLater(): void {
+    this.#cancelTelling = this.#clock.setTimer(() => {
+      this.tellNodes().catch(() => {})
+      this.tellLater()
+    }, TELL_HANDOVERS_EVERY_MS)
+  }
+
+  end(): void {
+    // If the publication failed, nobody awaits the outcome.
+    this.outcome.catch(() => {})
+    this.#cancel()
+    this.#cancelTelling()
+    this.tellNodes(0).catch(() => {})
+  }
+
+  #endLater(): () => void {
+    const leftMs = this.#endsAt - this.#clock.monotonic()
+    return this.#clock.setTimer(() => this.#settled.resolve('unanswered'), leftMs)
   }
 }
 

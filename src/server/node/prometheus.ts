@@ -64,30 +64,7 @@ export function prometheusMeter(registry?: Registry): Meter {
       latencies.observe({ operation }, seconds)
       if (code !== undefined) errors.inc({ operation, code })
     },
-    observe(read) {
-      const gauge = (name: string, help: string, value: (figures: CurrentFigures) => number) =>
-        new Gauge({
-          ...common,
-          name: `holdfast_${name}`,
-          help,
-          collect() {
-            this.set(value(read()))
-          },
-        })
-      gauge('cluster_live_locks', 'Live leases of all nodes', ({ locks }) => locks)
-      gauge('waiters', 'Clients that wait in the queue at this node', ({ waiters }) => waiters)
-      gauge('sockets', 'Open WebSockets of this node', ({ sockets }) => sockets)
-      gauge(
-        'store_in_flight',
-        'Acquire requests of this node that the store has not answered',
-        ({ store }) => store?.inFlight ?? 0,
-      )
-      gauge(
-        'store_queued',
-        'Acquire requests that wait at this node until they may be sent',
-        ({ store }) => store?.queued ?? 0,
-      )
-    },
+    observe: (read) => observeFigures(own, read),
     async text() {
       const all = registry ? own : Registry.merge([own, processRegistry()])
       return { body: await all.metrics(), contentType: all.contentType }
@@ -103,6 +80,31 @@ export function prometheusMeter(registry?: Registry): Meter {
       ]),
     }
   }
+}
+
+function observeFigures(registry: Registry, read: () => CurrentFigures): void {
+  const gauge = (name: string, help: string, value: (figures: CurrentFigures) => number) =>
+    new Gauge({
+      registers: [registry],
+      name: `holdfast_${name}`,
+      help,
+      collect() {
+        this.set(value(read()))
+      },
+    })
+  gauge('cluster_live_locks', 'Live leases of all nodes', ({ locks }) => locks)
+  gauge('waiters', 'Clients that wait in the queue at this node', ({ waiters }) => waiters)
+  gauge('sockets', 'Open WebSockets of this node', ({ sockets }) => sockets)
+  gauge(
+    'store_in_flight',
+    'Acquire requests of this node that the store has not answered',
+    ({ store }) => store?.inFlight ?? 0,
+  )
+  gauge(
+    'store_queued',
+    'Acquire requests that wait at this node until they may be sent',
+    ({ store }) => store?.queued ?? 0,
+  )
 }
 
 let ofProcess: Registry | undefined

@@ -27,13 +27,12 @@ const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.'
 
 /** For the people who run the service, and for the dashboard. */
 export function administrationRoutes(service: Service): Route[] {
-  const { store, locks, audit, stats, feed, settings, clock, log, names } = service
-  const warnOfDamaged = damagedWarning(log)
-  const census = new QueueCensus({
-    clock,
-    resources: () => feed.resources,
-    count: async (resources) => (await queuesOf(service, resources, 0)).map((queue) => queue?.count ?? null),
-  })
+  return [...leaseRoutes(service), ...figureRoutes(service)]
+}
+
+/** Looks at the leases of all resources, and ends them. */
+function leaseRoutes(service: Service): Route[] {
+  const { store, locks, feed, log, names } = service
   return [
     route('GET', '/api/locks', {
       id: 'listLocks',
@@ -100,6 +99,19 @@ export function administrationRoutes(service: Service): Route[] {
         throw lockNotFound()
       },
     }),
+  ]
+}
+
+/** The audit trail and the figures. */
+function figureRoutes(service: Service): Route[] {
+  const { audit, stats, feed, settings, clock, log } = service
+  const warnOfDamaged = damagedWarning(log)
+  const census = new QueueCensus({
+    clock,
+    resources: () => feed.resources,
+    count: async (resources) => (await queuesOf(service, resources, 0)).map((queue) => queue?.count ?? null),
+  })
+  return [
     route('GET', '/api/audit', {
       id: 'readAudit',
       action: 'admin',

@@ -34,92 +34,109 @@ const sequence = integer(
 
 /** The content that a room's lock protects. Its `ETag` is its revision. */
 export function contentRoutes(service: Service): Route[] {
-  const { announcer, locks, authorize, onError } = service
-  /** Whoever misses the event sees the change at the next read. */
-  const announce = (announced: Promise<void>) =>
-    void announced.catch((error: unknown) => onError('announce', error))
-  return [
-    route('GET', PATH, {
-      id: 'readDocument',
-      action: 'read',
-      summary: 'The content as it was last saved. With `If-None-Match`, 304 if it is still the same.',
-      headers: ['If-None-Match'],
-      etag: [200, 304],
-      answers: { 200: documentContent, 304: null, 409: errorBody },
-      async handle({ room, header }) {
-        const saved = await readSaved(service, room)
-        const headers = { ETag: etagOf(saved?.revision ?? 0) }
-        if (saved && isKnown(header, saved.revision)) return { status: 304, body: '', headers }
-        const { content = null, token = null, savedAt, revision = 0 } = saved ?? {}
-        const saved_at = savedAt === undefined ? null : new Date(savedAt).toISOString()
-        return { body: { content, token, saved_at, revision }, headers }
-      },
-    }),
-    route('PUT', PATH, {
-      id: 'saveDocument',
-      action: 'save',
-      summary:
-        'Save, as the holder of the latest lock, with its token. With `If-Match`, only over that revision. With `If-None-Match: *`, only if nothing was saved. With `sequence`, only if no save of this lock with a higher one is stored.',
-      headers: [CLIENT_HEADER, 'If-Match', 'If-None-Match'],
-      etag: [200, 412],
-      body: documentSave,
-      limit: 'maxDocument',
-      answers: {
-        200: documentSaved,
-        403: errorBody,
-        409: v.union([staleSave, errorBody]),
-        412: revisionMismatch,
-      },
-      async handle(request) {
-        const { room, body, header } = request
-        const { content, token, sequence } = body
-        const client = await request.client()
-        const { savedAt, revision } = await underCondition(service, room, conditionOf(header), (revision) =>
-          save(service, room, { client, content: content as JsonValue, token, revision, sequence }),
-        )
-        const saved_at = new Date(savedAt).toISOString()
-        const { session_id } = client.person
-        announce(
-          announcer.publishToRoom('document.saved', { room_id: room, session_id, token, saved_at, revision }),
-        )
-        return { body: { success: true, token, saved_at, revision }, headers: { ETag: etagOf(revision) } }
-      },
-    }),
-    route('DELETE', PATH, {
-      id: 'deleteDocument',
-      action: 'save',
-      summary:
-        'Delete the content, as the holder of the lock or as an administrator. It also succeeds if there is none.',
-      query: { token, sequence },
-      headers: [CLIENT_HEADER, 'If-Match', 'If-None-Match'],
-      etag: [412],
-      answers: {
-        200: success,
-        403: errorBody,
-        404: errorBody,
-        409: v.union([staleSave, errorBody]),
-        412: revisionMismatch,
-      },
-      async handle(request) {
-        const { room, identity, header } = request
-        const onlyToken = request.query('token', token)
-        const order = request.query('sequence', sequence)
-        if (order !== undefined && onlyToken === undefined)
-          throw new HttpError(400, 'invalid_query', 'sequence: expected token, too')
-        const isAdmin = onlyToken === undefined && (await authorize(identity, 'admin', room))
-        const grant = isAdmin ? null : await liveGrant(service, request, onlyToken)
-        await underCondition(service, room, conditionOf(header), async (revision) => {
-          const removal = await service.documents.remove(room, grant, { revision, sequence: order })
-          if (!removal.removed) throw refusalOf(removal, grant?.token ?? 0)
-        })
-        announce(
-          announcer.publishToRoom('document.deleted', { room_id: room, session_id: identity.publicId }),
-        )
-        locks.recordDeletion(room, identity.publicId)
-        return { body: { success: true } }
-      },
-    }),
-  ]
+  return [readRoute(service), saveRoute(service), deleteRoute(service)]
+}
+
+function readRoute(service: Service): Route {
+  return route('GET', PATH, {
+    id: 'readDocument',
+    action: 'read',
+    summary: 'The content as it was last saved. With `If-None-Match`, 304 if it is still the same.',
+    headers: ['If-None-Match'],
+    etag: [200, 304],
+    answers: { 200: documentContent, 304: null, 409: errorBody },
+    async handle({ room, header }) {
+      const saved = await readSaved(service, room)
+      const headers = { ETag: etagOf(saved?.revision ?? 0) }
+      if (saved && isKnown(header, saved.revision)) return { status: 304, body: '', headers }
+      const { content = null, token = null, savedAt, revision = 0 } = saved ?? {}
+      const saved_at = savedAt === undefined ? null : new Date(savedAt).toISOString()
+      return { body: { content, token, saved_at, revision }, headers }
+    },
+  })
+}
+
+function saveRoute(service: Service): Route {
+  return route('PUT', PATH, {
+    id: 'saveDocument',
+    action: 'save',
+    summary:
+      'Save, as the holder of the latest lock, with its token. With `If-Match`, only over that revision. With `If-None-Match: *`, only if nothing was saved. With `sequence`, only if no save of this lock with a higher one is stored.',
+    headers: [CLIENT_HEADER, 'If-Match', 'If-None-Match'],
+    etag: [200, 412],
+    body: documentSave,
+    limit: 'maxDocument',
+    answers: {
+      200: documentSaved,
+      403: errorBody,
+      409: v.union([staleSave, errorBody]),
+      412: revisionMismatch,
+    },
+    async handle(request) {
+      const { room, body, header } = request
+      const { content, token, sequence } = body
+      const client = await request.client()
+      const { savedAt, revision } = await underCondition(service, room, conditionOf(header), (revision) =>
+        save(service, room, { client, content: content as JsonValue, token, revision, sequence }),
+      )
+      const saved_at = new Date(savedAt).toISOString()
+      const { session_id } = client.person
+      announce(
+        service,
+        service.announcer.publishToRoom('document.saved', {
+          room_id: room,
+          session_id,
+          token,
+          saved_at,
+          revision,
+        }),
+      )
+      return { body: { success: true, token, saved_at, revision }, headers: { ETag: etagOf(revision) } }
+    },
+  })
+}
+
+function deleteRoute(service: Service): Route {
+  return route('DELETE', PATH, {
+    id: 'deleteDocument',
+    action: 'save',
+    summary:
+      'Delete the content, as the holder of the lock or as an administrator. It also succeeds if there is none.',
+    query: { token, sequence },
+    headers: [CLIENT_HEADER, 'If-Match', 'If-None-Match'],
+    etag: [412],
+    answers: {
+      200: success,
+      403: errorBody,
+      404: errorBody,
+      409: v.union([staleSave, errorBody]),
+      412: revisionMismatch,
+    },
+    async handle(request) {
+      const { room, identity, header } = request
+      const onlyToken = request.query('token', token)
+      const order = request.query('sequence', sequence)
+      if (order !== undefined && onlyToken === undefined)
+        throw new HttpError(400, 'invalid_query', 'sequence: expected token, too')
+      const isAdmin = onlyToken === undefined && (await service.authorize(identity, 'admin', room))
+      const grant = isAdmin ? null : await liveGrant(service, request, onlyToken)
+      await underCondition(service, room, conditionOf(header), async (revision) => {
+        const removal = await service.documents.remove(room, grant, { revision, sequence: order })
+        if (!removal.removed) throw refusalOf(removal, grant?.token ?? 0)
+      })
+      announce(
+        service,
+        service.announcer.publishToRoom('document.deleted', { room_id: room, session_id: identity.publicId }),
+      )
+      service.locks.recordDeletion(room, identity.publicId)
+      return { body: { success: true } }
+    },
+  })
+}
+
+/** Whoever misses the event sees the change at the next read. */
+function announce({ onError }: Service, announced: Promise<void>): void {
+  announced.catch((error: unknown) => onError('announce', error))
 }
 
 /** Content that cannot be read is not an outage: it stays so until somebody saves. */

@@ -24,43 +24,42 @@ const token = integer(0, Number.MAX_SAFE_INTEGER, 'End only the lock with this t
 
 /** What a browser sends to hold a room: lock, heartbeat, unlock, read. */
 export function lockRoutes(service: Service): Route[] {
-  const {
-    locks,
-    withdrawals,
-    waitingList,
-    waiterLimits,
-    settings,
-    stats,
-    authorize,
-    names,
-    announcer,
-    onError,
-  } = service
   const replies = new LockReplies(service)
+  return [lockRoute(service, replies), ...holderRoutes(service, replies), ...readRoutes(service, replies)]
+}
+
+function lockRoute({ locks, waiterLimits, settings, stats }: Service, replies: LockReplies): Route {
   const wait = seconds(settings.maxWait / 1000, 'Seconds to wait in the queue.')
+  return route('POST', LOCK_PATH, {
+    id: 'lock',
+    headers: [CLIENT_HEADER],
+    action: 'lock',
+    summary: 'Lock the room. Repeated by the holder, it renews the lock.',
+    query: { wait },
+    body: lockAsk,
+    answers: { 200: lockGranted, 409: v.union([alreadyLocked, errorBody]) },
+    async handle(request) {
+      const { room } = request
+      const client = named(await request.client(), request.body.name)
+      const ms = (request.query('wait', wait) ?? 0) * 1000
+      const result =
+        ms > 0
+          ? await waiterLimits.run(request, () =>
+              locks.lock(room, client, { wait: { ms, signal: request.signal } }),
+            )
+          : await locks.lock(room, client)
+      stats.onAnswered(result.granted)
+      return replies.lock(result, { room, client })
+    },
+  })
+}
+
+/** What a holder sends. */
+function holderRoutes(
+  { locks, withdrawals, names, announcer, onError }: Service,
+  replies: LockReplies,
+): Route[] {
   return [
-    route('POST', LOCK_PATH, {
-      id: 'lock',
-      headers: [CLIENT_HEADER],
-      action: 'lock',
-      summary: 'Lock the room. Repeated by the holder, it renews the lock.',
-      query: { wait },
-      body: lockAsk,
-      answers: { 200: lockGranted, 409: v.union([alreadyLocked, errorBody]) },
-      async handle(request) {
-        const { room } = request
-        const client = named(await request.client(), request.body.name)
-        const ms = (request.query('wait', wait) ?? 0) * 1000
-        const result =
-          ms > 0
-            ? await waiterLimits.run(request, () =>
-                locks.lock(room, client, { wait: { ms, signal: request.signal } }),
-              )
-            : await locks.lock(room, client)
-        stats.onAnswered(result.granted)
-        return replies.lock(result, { room, client })
-      },
-    }),
     route('PUT', LOCK_PATH, {
       id: 'beat',
       headers: [CLIENT_HEADER],
@@ -111,6 +110,11 @@ export function lockRoutes(service: Service): Route[] {
         return unlockReply(await locks.unlock(request.room, await request.client(client_id), token))
       },
     }),
+  ]
+}
+
+function readRoutes({ locks, waitingList, settings, authorize }: Service, replies: LockReplies): Route[] {
+  return [
     route('GET', LOCK_PATH, {
       id: 'readLock',
       headers: [CLIENT_HEADER],

@@ -22,43 +22,14 @@ const info = text(100, '`user_count` (presence channels only), `subscription_cou
 /** The channels of the lease API. What is sent there must come from the leases. */
 const OWN_CHANNELS = 'private-holdfast.'
 
-type Info = { readonly user_count?: number; readonly subscription_count?: number }
+const common = { action: null, signed: true, limit: 'maxDocument' } as const
 
 /** The server side of the Pusher protocol, as Laravel and the package `pusher` call it. */
 export function pusherApiRoutes(service: Service): Route[] {
-  const { channels, settings } = service
-  const common = { action: null, signed: true, limit: 'maxDocument' } as const
+  return [...eventRoutes(service), ...channelRoutes(service)]
+}
 
-  const checkApp = ({ appId }: RouteRequest<unknown>) => {
-    if (appId !== settings.appId)
-      throw new HttpError(
-        404,
-        'unknown_app',
-        'there is no app with this id; compare it with the appId setting',
-      )
-  }
-  const send = async (channel: string, { name, data, socket_id }: Event) => {
-    if (channel.startsWith(OWN_CHANNELS))
-      throw new HttpError(
-        400,
-        'invalid_channel',
-        `channels that begin with ${OWN_CHANNELS} are the server's own`,
-      )
-    if (data.length > settings.maxBody)
-      throw new HttpError(413, 'data_too_large', `data: expected at most ${settings.maxBody} characters`)
-    await channels.publish(channelInUse(channel), name, data, socket_id)
-  }
-  const infoOf = async (name: string, wanted: string | undefined): Promise<Info & { sockets: number }> => {
-    const channel = channelInUse(name)
-    const sockets = wanted === undefined ? 0 : ((await channels.occupied(channel)).get(channel) ?? 0)
-    return { sockets, ...infoFields(channel, wanted, sockets) }
-  }
-  const infoFields = (channel: string, wanted = '', sockets: number): Info => ({
-    ...(wanted.includes('user_count') &&
-      channel.startsWith('presence-') && { user_count: channels.members(channel).size }),
-    ...(wanted.includes('subscription_count') && { subscription_count: sockets }),
-  })
-
+function eventRoutes(service: Service): Route[] {
   return [
     route('POST', `${PATH}/events`, {
       ...common,
@@ -67,14 +38,14 @@ export function pusherApiRoutes(service: Service): Route[] {
       body: pusherEvent,
       answers: { 200: pusherTriggered, 401: errorBody },
       async handle(request) {
-        checkApp(request)
+        checkApp(service, request)
         const { body } = request
         const names = 'channels' in body ? body.channels : [body.channel]
-        for (const channel of names) await send(channel, body)
+        for (const channel of names) await send(service, channel, body)
         if (body.info === undefined) return { body: {} }
         const found = await Promise.all(
           names.map(async (channel) => {
-            const { sockets: _, ...fields } = await infoOf(channel, body.info)
+            const { sockets: _, ...fields } = await infoOf(service, channel, body.info)
             return [channel, fields] as const
           }),
         )
@@ -88,17 +59,23 @@ export function pusherApiRoutes(service: Service): Route[] {
       body: pusherBatch,
       answers: { 200: pusherBatchTriggered, 401: errorBody },
       async handle(request) {
-        checkApp(request)
+        checkApp(service, request)
         const { batch } = request.body
-        for (const event of batch) await send(event.channel, event)
+        for (const event of batch) await send(service, event.channel, event)
         if (batch.every((event) => event.info === undefined)) return { body: {} }
         const found = batch.map(async (event) => {
-          const { sockets: _, ...fields } = await infoOf(event.channel, event.info)
+          const { sockets: _, ...fields } = await infoOf(service, event.channel, event.info)
           return fields
         })
         return { body: { batch: await Promise.all(found) } }
       },
     }),
+  ]
+}
+
+function channelRoutes(service: Service): Route[] {
+  const { channels } = service
+  return [
     route('GET', `${PATH}/channels`, {
       ...common,
       id: 'listChannels',
@@ -106,14 +83,14 @@ export function pusherApiRoutes(service: Service): Route[] {
       query: { filter_by_prefix: prefix, info },
       answers: { 200: pusherChannels, 401: errorBody },
       async handle(request) {
-        checkApp(request)
+        checkApp(service, request)
         const wanted = request.query('info', info)
         const occupied = await channels.occupied(
           channelInUse(request.query('filter_by_prefix', prefix) ?? ''),
         )
         const found = [...occupied].map(([channel, sockets]) => [
           channel,
-          infoFields(channel, wanted, sockets),
+          infoFields(service, channel, wanted, sockets),
         ])
         return { body: { channels: Object.fromEntries(found) } }
       },
@@ -125,8 +102,12 @@ export function pusherApiRoutes(service: Service): Route[] {
       query: { info },
       answers: { 200: pusherChannel, 401: errorBody },
       async handle(request) {
-        checkApp(request)
-        const { sockets, ...fields } = await infoOf(request.channel, request.query('info', info) ?? '')
+        checkApp(service, request)
+        const { sockets, ...fields } = await infoOf(
+          service,
+          request.channel,
+          request.query('info', info) ?? '',
+        )
         return { body: { occupied: sockets > 0, ...fields } }
       },
     }),
@@ -136,7 +117,7 @@ export function pusherApiRoutes(service: Service): Route[] {
       summary: 'The members of a presence channel.',
       answers: { 200: pusherUsers, 400: errorBody, 401: errorBody },
       handle(request): Reply {
-        checkApp(request)
+        checkApp(service, request)
         const channel = channelInUse(request.channel)
         if (!channel.startsWith('presence-'))
           throw new HttpError(400, 'invalid_channel', 'expected a channel that begins with presence-')
@@ -149,7 +130,7 @@ export function pusherApiRoutes(service: Service): Route[] {
       summary: 'End all sockets that have signed in as a user, on all nodes.',
       answers: { 200: pusherTerminated, 401: errorBody },
       async handle(request) {
-        checkApp(request)
+        checkApp(service, request)
         await channels.terminate(request.user)
         return { body: {} }
       },
@@ -157,4 +138,45 @@ export function pusherApiRoutes(service: Service): Route[] {
   ]
 }
 
+function checkApp({ settings }: Service, { appId }: RouteRequest<unknown>): void {
+  if (appId !== settings.appId)
+    throw new HttpError(404, 'unknown_app', 'there is no app with this id; compare it with the appId setting')
+}
+
 type Event = Pick<v.InferOutput<typeof pusherEvent>, 'name' | 'data' | 'socket_id'>
+
+async function send(
+  { channels, settings }: Service,
+  channel: string,
+  { name, data, socket_id }: Event,
+): Promise<void> {
+  if (channel.startsWith(OWN_CHANNELS))
+    throw new HttpError(
+      400,
+      'invalid_channel',
+      `channels that begin with ${OWN_CHANNELS} are the server's own`,
+    )
+  if (data.length > settings.maxBody)
+    throw new HttpError(413, 'data_too_large', `data: expected at most ${settings.maxBody} characters`)
+  await channels.publish(channelInUse(channel), name, data, socket_id)
+}
+
+type Info = { readonly user_count?: number; readonly subscription_count?: number }
+
+async function infoOf(
+  service: Service,
+  name: string,
+  wanted: string | undefined,
+): Promise<Info & { sockets: number }> {
+  const channel = channelInUse(name)
+  const sockets = wanted === undefined ? 0 : ((await service.channels.occupied(channel)).get(channel) ?? 0)
+  return { sockets, ...infoFields(service, channel, wanted, sockets) }
+}
+
+function infoFields({ channels }: Service, channel: string, wanted = '', sockets: number): Info {
+  return {
+    ...(wanted.includes('user_count') &&
+      channel.startsWith('presence-') && { user_count: channels.members(channel).size }),
+    ...(wanted.includes('subscription_count') && { subscription_count: sockets }),
+  }
+}
