@@ -7,7 +7,7 @@ export interface Group {
 export const groups: readonly Group[] = [
   {
     text: 'Start here',
-    pages: ['start/workers', 'start/jobs', 'start/documents', 'start/tabs', 'start/extension'],
+    pages: ['start/workers', 'start/jobs', 'start/documents', 'start/tabs', 'start/extension', 'install'],
   },
   {
     text: 'Leases',

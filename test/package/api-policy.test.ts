@@ -18,7 +18,7 @@ describe('the promise about versions', () => {
   it.each(YOUNG)('%s says that it may change until 1.1', (entry, module, page) => {
     expect(textOf(module)).toContain('Until version 1.1 this entry may change in a minor version.')
     expect(textOf(page)).toContain(`Until version 1.1, \`${entry}\` may change in a minor version`)
-    expect(textOf('README.md')).toMatch(
+    expect(textOf('docs/install.md')).toMatch(
       new RegExp(`may still change in a minor version, until 1\\.1:[^.]*\`${entry}\``),
     )
   })

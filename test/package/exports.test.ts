@@ -8,7 +8,7 @@ import { root } from '../../scripts/run-tool.ts'
 import { codeOf } from '../docs/blocks.ts'
 import { manifest } from './manifest.ts'
 import { compileProject, type Packed, pack, run } from './packed.ts'
-import { paste, runServer } from './readme.ts'
+import { paste, runServer } from './pasted.ts'
 
 /** Parts that nobody imports by name. */
 const PRIVATE_PARTS = ['src/protocol/index.ts', 'src/cli/index.ts', 'src/duration/index.ts']
@@ -177,13 +177,13 @@ describe('the package', () => {
   })
 
   it('the package runs the script of the README, pasted: two processes take turns', async () => {
-    const file = await paste(packed.consumer, 'script.mjs')
+    const file = await paste(packed.consumer, 'README.md', 'script.mjs')
     const outputs = await Promise.all([1, 2].map(() => run(packed.consumer, 'node', file)))
     expect(new Set(outputs).size).toBe(2)
     for (const output of outputs) expect(output).toMatch(/^token \d+$/)
   })
 
-  it('the package runs the server of the README, pasted', async () => {
+  it('the package runs the server for documents, pasted', async () => {
     await using server = await runServer(packed.consumer)
     const url = `http://127.0.0.1:${server.port}/api/documents/minutes-42/lock`
     const response = await fetch(url, { method: 'POST', headers: { origin: 'http://localhost:5173' } })

@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { root } from '../../scripts/run-tool.ts'
 
 interface Manifest {
+  readonly homepage: string
+  readonly repository: { readonly type: string; readonly url: string }
+  readonly bugs: string
   readonly files: readonly string[]
   readonly bin: { readonly holdfast: string }
   /** Modules that a bundler for pages replaces, and those that it takes instead. */

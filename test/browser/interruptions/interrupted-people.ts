@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { WordRecord } from '../../../src/testing/history/index.ts'
 import { eventually } from '../../eventually.ts'
-import { buildReadmePage, serveReadmePage } from '../readme-page.ts'
+import { buildPastedPage, servePastedPage } from '../pasted-page.ts'
 import { type Ending, interrupt, KINDS, type Kind, ownerOf } from './interruption.ts'
 import { Person } from './person.ts'
 import { seeded } from './random.ts'
@@ -59,7 +59,7 @@ export async function interruptPeople(count: number, seed: number, report: Repor
   await using cleanup = new AsyncDisposableStack()
   const project = await mkdtemp(join(tmpdir(), 'holdfast-interruptions-'))
   cleanup.defer(() => rm(project, { recursive: true }))
-  const { pages, port: pagesPort } = await serveReadmePage(await buildReadmePage(project))
+  const { pages, port: pagesPort } = await servePastedPage(await buildPastedPage(project))
   cleanup.defer(() => pages.close())
   const server = cleanup.use(new ServedDocument(project, 'http://localhost:5173'))
   await server.start()

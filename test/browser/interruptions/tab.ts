@@ -15,7 +15,7 @@ export interface View {
 /** How a person ends a conflict. */
 export type Choice = 'Save mine' | 'Take theirs' | 'Take this part of theirs'
 
-/** One tab with the page of the README. Every call is one task of the page, so nothing comes between look and act. */
+/** One tab with the page of docs/start/documents.md. Every call is one task of the page, so nothing comes between look and act. */
 export class Tab {
   readonly page: Page
   isGone = false

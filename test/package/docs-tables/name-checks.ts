@@ -90,7 +90,7 @@ export const NAME_CHECKS: readonly TableCheck[] = [
     rows: () => Object.keys(storeKit).map((name) => [name, PROSE]),
   },
   {
-    table: 'README.md#Install',
+    table: 'docs/install.md#Stores',
     about: 'the store',
     nameOf: (cell) => /\[`(.*?)`\]/.exec(cell)?.[1] ?? cell,
     rows: () =>

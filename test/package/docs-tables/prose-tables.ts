@@ -6,12 +6,16 @@ const OTHER_NAMES = 'the names of another library beside ours; the two programs 
 /** Tables that no list in the code can be compared with, and why. `words.test.ts` checks the names in their cells. */
 export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/which-one.md#Which one do I need?': ADVICE,
-  'docs/comparison.md#Beside other libraries':
-    'facts about other libraries, from their documentation and code',
+  'docs/comparison.md#Features': 'facts about other libraries, from their documentation and code',
+  'docs/comparison.md#Redis: when the server freezes': MEASURED,
+  'docs/comparison.md#Redis: 50 workers wait for one lock': MEASURED,
+  'docs/comparison.md#Redis: nobody else wants it': MEASURED,
   'docs/troubleshooting.md#Leases and workers': ADVICE,
   'docs/troubleshooting.md#Pages and documents': ADVICE,
   'docs/troubleshooting.md#Extensions': ADVICE,
-  'README.md#Read on': 'links to pages, which `links.test.ts` follows',
+  'README.md#One package, many places': 'links to pages, which `links.test.ts` follows',
+  'README.md#Why not redlock?': 'the figures of docs/comparison.md, which `readme.test.ts` compares',
+  'docs/install.md#Install': 'requirements, which `test/package` and `test/consumers` try',
   'docs/benchmarks.md#Long queues': MEASURED,
   'docs/benchmarks.md#Long queues 2': MEASURED,
   'docs/benchmarks.md#MySQL and etcd beside others': MEASURED,

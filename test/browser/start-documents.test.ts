@@ -5,11 +5,11 @@ import type { BrowserContext, Page } from 'playwright-core'
 import type { PreviewServer } from 'vite'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
-import { type RunningServer, runServer } from '../package/readme.ts'
+import { type RunningServer, runServer } from '../package/pasted.ts'
 import { launchChromium } from './chromium.ts'
-import { buildReadmePage, serveReadmePage } from './readme-page.ts'
+import { buildPastedPage, servePastedPage } from './pasted-page.ts'
 
-describe('the page of the README, pasted', () => {
+describe('the page for documents, pasted', () => {
   let project: string
   let server: RunningServer
   let pages: PreviewServer
@@ -17,8 +17,8 @@ describe('the page of the README, pasted', () => {
   /** A private window: another session, so another person. */
   let other: BrowserContext
   beforeAll(async () => {
-    project = await mkdtemp(join(tmpdir(), 'holdfast-readme-'))
-    const served = await serveReadmePage(await buildReadmePage(project))
+    project = await mkdtemp(join(tmpdir(), 'holdfast-pasted-'))
+    const served = await servePastedPage(await buildPastedPage(project))
     server = await runServer(project)
     pages = served.pages
     const addresses = {
@@ -48,7 +48,7 @@ describe('the page of the README, pasted', () => {
     for (const page of opened.splice(0)) await page.close()
   })
 
-  it('the page of the README, pasted lets one window edit and save, and shows it to the other', async () => {
+  it('the page for documents, pasted lets one window edit and save, and shows it to the other', async () => {
     const [one, two] = await windows()
     await one.getByRole('button', { name: 'Edit', exact: true }).click()
     await one.locator('textarea:not([readonly])').fill('Minutes of the meeting')
@@ -60,7 +60,7 @@ describe('the page of the README, pasted', () => {
   })
 
   it.each(['Stop editing', 'Hand over'])(
-    'the page of the README, pasted saves what was typed before "%s"',
+    'the page for documents, pasted saves what was typed before "%s"',
     async (button) => {
       const [one, two] = await windows()
       await one.getByRole('button', { name: 'Edit', exact: true }).click()
@@ -77,7 +77,7 @@ describe('the page of the README, pasted', () => {
     },
   )
 
-  it('the page of the README, pasted keeps what was typed in a turn that another window took, and asks where both changed the same words', async () => {
+  it('the page for documents, pasted keeps what was typed in a turn that another window took, and asks where both changed the same words', async () => {
     const [one, two] = await windows()
     await one.getByRole('button', { name: 'Edit', exact: true }).click()
     await one.locator('textarea:not([readonly])').fill('the words of both')

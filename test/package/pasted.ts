@@ -4,10 +4,13 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../docs/blocks.ts'
 
-/** Pastes an example of the README into its file of a project. */
-export async function paste(project: string, file: string): Promise<string> {
+/** The path that ends with a server and a page for two people. */
+export const DOCUMENTS_PAGE = 'docs/start/documents.md'
+
+/** Pastes an example of a page into its file of a project. */
+export async function paste(project: string, page: string, file: string): Promise<string> {
   await mkdir(dirname(join(project, file)), { recursive: true })
-  await writeFile(join(project, file), codeOf('README.md', file))
+  await writeFile(join(project, file), codeOf(page, file))
   return join(project, file)
 }
 
@@ -15,10 +18,10 @@ export interface RunningServer extends AsyncDisposable {
   readonly port: number
 }
 
-/** Runs the server of the README, on any free port instead of 4321. */
+/** Runs the server of docs/start/documents.md, on any free port instead of 4321. */
 export async function runServer(project: string): Promise<RunningServer> {
   const freePorts = join(import.meta.dirname, '../docs/ports.mjs')
-  const file = await paste(project, 'server.mjs')
+  const file = await paste(project, DOCUMENTS_PAGE, 'server.mjs')
   const child = spawn(process.execPath, ['--import', freePorts, file], {
     cwd: project,
     env: { ...process.env, HOLDFAST_DOCS_PORTS: project },
