@@ -1,7 +1,7 @@
+import { AnswerLimit } from '../base/answer-limit.ts'
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
-import { AnswerLimit } from './answer-limit.ts'
 import { withoutBreaker } from './etcd-hosts.ts'
 import { RENEWALS_AT_ONCE } from './options.ts'
 import { together } from './together.ts'

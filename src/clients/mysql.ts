@@ -1,6 +1,6 @@
+import { AnswerLimit } from '../base/answer-limit.ts'
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { AnswerLimit } from './answer-limit.ts'
 import { brokenMysqlError, isAnswer, isClosed } from './mysql-errors.ts'
 import { DEFAULT_CONNECTIONS } from './options.ts'
 import { malformedAnswer } from './store-error.ts'

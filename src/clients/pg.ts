@@ -1,7 +1,7 @@
+import { AnswerLimit } from '../base/answer-limit.ts'
 import { hasMethods } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
-import { AnswerLimit } from './answer-limit.ts'
 import { troubleOf } from './connection.ts'
 import { ANSWER_LIMIT_MS, SCRIPT_LIMIT_MS } from './options.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'

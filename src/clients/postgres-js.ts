@@ -1,5 +1,5 @@
+import { AnswerLimit } from '../base/answer-limit.ts'
 import { hasMethods } from '../base/arguments.ts'
-import { AnswerLimit } from './answer-limit.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 
 export interface PostgresJs {

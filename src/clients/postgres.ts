@@ -1,5 +1,5 @@
+import type { AnswerLimit } from '../base/answer-limit.ts'
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
-import type { AnswerLimit } from './answer-limit.ts'
 import {
   isPgClient,
   isPgPool,

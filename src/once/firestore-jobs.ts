@@ -1,7 +1,7 @@
+import { AnswerLimit } from '../base/answer-limit.ts'
 import { expectOptions, expectText, hasMethods, refuseClient, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { isLonger } from '../base/resource-name.ts'
-import { AnswerLimit } from '../clients/answer-limit.ts'
 import {
   type DocumentFields,
   type DocumentReference,

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { AnswerLimit } from '../clients/answer-limit.ts'
+import { AnswerLimit } from '../base/answer-limit.ts'
 import { FakeClock } from '../testing/index.ts'
 import { writeUnlessChanged } from './optimistic.ts'
 

@@ -1,8 +1,8 @@
+import type { AnswerLimit } from '../base/answer-limit.ts'
 import { answerWithin } from '../base/answer-within.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
-import type { AnswerLimit } from '../clients/answer-limit.ts'
 import type { DocumentDecision, DocumentFields } from './document-format.ts'
 import { MAX_PAUSE_MS, MAX_WRITES } from './options.ts'
 

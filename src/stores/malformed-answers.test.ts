@@ -7,7 +7,7 @@ import type { Ask } from '../core/index.ts'
 import { namesOf as mysqlNamesOf } from './mysql/names.ts'
 import { queriesOf as mysqlQueriesOf } from './mysql/queries.ts'
 import { namesOf } from './postgres/names.ts'
-import { queriesOf } from './postgres/queries.ts'
+import { Queries as PostgresQueries } from './postgres/queries.ts'
 import { Batches } from './redis/batches.ts'
 import { Queries } from './redis/queries.ts'
 
@@ -26,7 +26,7 @@ describe.each<[string, unknown]>([
   ['half of an answer', [{ answer: '{"granted":tr' }]],
   ['a number', [{ answer: 5 }]],
 ])('Postgres that answers with %s', (_, rows) => {
-  const queries = queriesOf({ query: async () => rows } as never, namesOf('public', 'leases'))
+  const queries = new PostgresQueries({ query: async () => rows } as never, namesOf('public', 'leases'))
 
   it.each(
     Object.entries({

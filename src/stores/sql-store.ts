@@ -1,7 +1,7 @@
 /** The shape of a store whose transitions are procedures in an SQL database: MySQL and Postgres. */
 import type { Stop } from '../base/abort.ts'
+import type { AnswerLimit } from '../base/answer-limit.ts'
 import { type LeaseError, messageOf } from '../base/errors.ts'
-import type { AnswerLimit } from '../clients/answer-limit.ts'
 import { followConnection } from '../clients/connection.ts'
 import type {
   Answer,
@@ -21,8 +21,7 @@ import type {
   WaitingQueue,
 } from '../core/index.ts'
 import { cutPage } from './lease-page.ts'
-import type { RequestOrder } from './local/call-order.ts'
-import { StoreCalls } from './local/store-calls.ts'
+import { type RequestOrder, StoreCalls } from './local/store-calls.ts'
 import { MAX_PAGE } from './options.ts'
 
 /** Statements of the database. */
@@ -70,7 +69,7 @@ export class SqlCalls<Q extends object> {
 
   constructor(options: SqlCallsOptions<Q>) {
     this.#options = options
-    const { backend, client, explain, maxInFlight, isCalled, order } = options
+    const { backend, client, explain, maxInFlight, isCalled, order, limit } = options
     const connection = followConnection(client)
     this.connection = connection
     this.bounded = new StoreCalls({
@@ -80,19 +79,18 @@ export class SqlCalls<Q extends object> {
       isCalled,
       release: (by) => this.releaseWork(by),
       order,
+      answerLimit: limit,
     })
   }
 
-  releaseWork(by: ReleaseAsk, call?: CallOptions): (stop: Stop) => Promise<Released> {
-    return this.prepared((queries) => this.#options.release(by, queries), call)
+  releaseWork(by: ReleaseAsk): (stop: Stop) => Promise<Released> {
+    return this.prepared((queries) => this.#options.release(by, queries))
   }
 
   readonly run = <T>(work: SqlWork<Q, T>, call?: CallOptions, resource?: string): Promise<T> =>
-    this.bounded.run(this.prepared(work, call), call, resource)
+    this.bounded.run(this.prepared(work), call, resource)
 
-  /** The work of a call with these options. */
-  prepared<T>(work: SqlWork<Q, T>, call?: CallOptions): (stop: Stop) => Promise<T> {
-    this.#options.limit.allow(call?.timeout)
+  prepared<T>(work: SqlWork<Q, T>): (stop: Stop) => Promise<T> {
     return async (stop) => {
       const queries = await this.#install()
       try {
@@ -150,7 +148,7 @@ export abstract class SqlStore<Q extends SqlQueries> implements LeaseStore {
   }
 
   acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
-    const work = this.calls.prepared((queries, stop) => this.request(ask, queries, stop), call)
+    const work = this.calls.prepared((queries, stop) => this.request(ask, queries, stop))
     return this.calls.bounded.acquire(ask, work, call)
   }
 
@@ -160,11 +158,11 @@ export abstract class SqlStore<Q extends SqlQueries> implements LeaseStore {
       if (renewal.ok) this.push.renewed(renewal.lease)
       return renewal
     }
-    return this.calls.bounded.renew(this.calls.prepared(work, call), call, ask.resource)
+    return this.calls.bounded.renew(this.calls.prepared(work), call, ask.resource)
   }
 
   release(ask: ReleaseAsk, call?: CallOptions): Promise<Released> {
-    return this.calls.bounded.release(ask, this.calls.releaseWork(ask, call), call)
+    return this.calls.bounded.release(ask, this.calls.releaseWork(ask), call)
   }
 
   read(resources: readonly string[], call?: CallOptions): Promise<LeaseRecord[][]> {

@@ -34,7 +34,6 @@ const LONGER: ReadonlySet<string> = new Set([
   'stores/mysql/full-transitions.ts#ask',
   'stores/mysql/queries.ts#queriesOf',
   'stores/mysql/transitions.ts#acquire',
-  'stores/postgres/queries.ts#queriesOf',
   'stores/postgres/shared-ends.ts#free',
   'stores/postgres/shared-leases.ts#ask',
   'stores/postgres/shared-queue.ts#sharedQueue',

@@ -36,7 +36,6 @@ import { Transitions } from './transitions.ts'
 export class EtcdStore implements LeaseStore {
   readonly kind = 'etcd'
   readonly supports = { queue: true, push: true, expiry: true, list: true, share: true }
-  readonly #database: EtcdDatabase
   readonly #keys: Keys
   readonly #calls: StoreCalls
   readonly #spares: SpareLeases
@@ -53,7 +52,6 @@ export class EtcdStore implements LeaseStore {
     clock: Clock = systemClock,
   ) {
     const keys = new Keys(database.prefix + prefix)
-    this.#database = database
     this.#keys = keys
     this.#spares = new SpareLeases(database, clock)
     this.#renewals = new Renewals(database)
@@ -69,6 +67,7 @@ export class EtcdStore implements LeaseStore {
       backend: 'etcd',
       explain: etcdError,
       maxInFlight,
+      answerLimit: database.limit,
       isCalled: (id) => this.#push.listeners.takeCall(id),
       release: (by) => this.#releaseWork(by),
       // A waiter that asks again has its place already.
@@ -100,7 +99,6 @@ export class EtcdStore implements LeaseStore {
   }
 
   acquire(ask: Ask, call?: CallOptions): Promise<Answer> {
-    this.#database.limit.allow(call?.timeout)
     const { listeners } = this.#push
     return this.#calls.acquire(
       ask,
@@ -121,7 +119,6 @@ export class EtcdStore implements LeaseStore {
   }
 
   renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
-    this.#database.limit.allow(call?.timeout)
     return this.#calls.renew(
       async () => {
         const entry = await this.#renewals.find(this.#keys.key('l', resource, id))
@@ -136,7 +133,6 @@ export class EtcdStore implements LeaseStore {
   }
 
   release(by: ReleaseAsk, call?: CallOptions): Promise<Released> {
-    this.#database.limit.allow(call?.timeout)
     return this.#calls.release(by, this.#releaseWork(by), call)
   }
 

@@ -1,4 +1,5 @@
 import { onAbort, Stop } from '../../base/abort.ts'
+import type { AnswerLimit } from '../../base/answer-limit.ts'
 import { settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
@@ -26,6 +27,8 @@ export interface CallsOptions {
    * releases it waits at least 5 s.
    */
   readonly closeLimitMs?: number | undefined
+  /** That of the client: a caller may wait longer than others. */
+  readonly answerLimit?: AnswerLimit | undefined
 }
 
 /** Work of several steps checks `stop` before each one, so that it writes nothing for a caller that has gone. */
@@ -96,6 +99,7 @@ export class Calls {
   readonly #kind: string
   readonly #explain: CallsOptions['explain']
   readonly #closeLimitMs: number
+  readonly #answerLimit: AnswerLimit | undefined
   /** Not a Set: V8 keeps deleted entries of a busy Set alive, and the garbage collector then has twice the work. */
   readonly #running: Running[] = []
   /** Requests that are still under way, though their callers were rejected. */
@@ -111,12 +115,14 @@ export class Calls {
     explain,
     clock = systemClock,
     closeLimitMs = CLOSE_CALLS_LIMIT_MS,
+    answerLimit,
   }: CallsOptions) {
     this.#backend = backend
     this.#kind = kind
     this.#explain = explain
     this.clock = clock
     this.#closeLimitMs = closeLimitMs
+    this.#answerLimit = answerLimit
   }
 
   run<T>(work: Work<T>, call?: CallOptions, resource?: string): Promise<T> {
@@ -177,7 +183,10 @@ export class Calls {
       ended?.(undefined, true)
       return Promise.reject(this.closedError())
     }
-    if (call && limitMs < Infinity) call.limited = true
+    if (call && limitMs < Infinity) {
+      call.limited = true
+      this.#answerLimit?.allow(limitMs)
+    }
     const running = new Running(call, this.clock.monotonic(), limitMs, atClose)
     const unlisten = this.#followSignal(call, running)
     let working: T | Promise<T>

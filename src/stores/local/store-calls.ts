@@ -1,4 +1,5 @@
 import type { Stop } from '../../base/abort.ts'
+import { settledWithin } from '../../base/answer-within.ts'
 import { expectWhole } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { CALL_TIMEOUT_MS } from '../../base/options.ts'
@@ -12,13 +13,21 @@ import type {
   Released,
   StoreLoad,
 } from '../../core/index.ts'
-import { CallOrder, type RequestOrder } from './call-order.ts'
 import { Calls, type CallsOptions, type Work } from './calls.ts'
-import { CHECK_QUEUED_EVERY_MS, LOST_AFTER_MS } from './options.ts'
+import { CHECK_QUEUED_EVERY_MS, LOST_AFTER_MS, RELEASE_LIMIT_MS, REQUEST_LIMIT_MS } from './options.ts'
 import { RenewalQueue } from './renewal-queue.ts'
 
 /** Nothing is kept for a request of a group that was not granted. */
 const NOT_GRANTED: Refusal = { granted: false, holders: [], place: null, retryIn: null }
+
+/**
+ * Whether later calls for the same resource may overtake an acquire request on its way.
+ *
+ * - `kept`: they cannot, or it does not matter.
+ * - `awaited`: a release could. It is sent when the request was answered.
+ * - `in-turn`: also another acquire request could. So these requests are sent one after the other.
+ */
+export type RequestOrder = 'kept' | 'awaited' | 'in-turn'
 
 /** What the calls of a lease store need to know. */
 export interface StoreCallsOptions extends CallsOptions {
@@ -83,7 +92,8 @@ export class StoreCalls extends Calls {
   readonly #isCalled: (id: string) => boolean
   readonly #releaseOf: StoreCallsOptions['release']
   readonly #orderOf: (ask: Ask) => RequestOrder
-  readonly #order: CallOrder
+  /** By resource: the answer to the last acquire request that others could overtake. */
+  readonly #last = new Map<string, Promise<unknown>>()
   readonly #sent = new Map<string, Sent>()
   #queue: Queued[] = []
   readonly #queuedById = new Map<string, Queued>()
@@ -98,7 +108,6 @@ export class StoreCalls extends Calls {
     this.#isCalled = isCalled
     this.#releaseOf = release
     this.#orderOf = order ?? (() => 'kept')
-    this.#order = new CallOrder(this.clock)
     if (maxInFlight !== Infinity) expectWhole('maxInFlight', maxInFlight, 1)
     this.#maxInFlight = maxInFlight
   }
@@ -158,8 +167,10 @@ export class StoreCalls extends Calls {
     const sent = 'id' in by ? this.#sent.get(by.id) : undefined
     if ('id' in by) this.#queuedById.get(by.id)?.stop.abort(new LeaseError('aborted', 'the id was released'))
     const { resource } = by
-    const before = sent ? undefined : this.#order.beforeRelease(resource)
-    const inOrder: Work<Released> = before ? (stop) => before.then(() => work(stop)) : work
+    const before = this.#last.get(resource)
+    const inOrder: Work<Released> = before
+      ? (stop) => settledWithin(before, RELEASE_LIMIT_MS, this.clock).then(() => work(stop))
+      : work
     return this.follow(sent ? overtaking(sent, work) : inOrder, { call, resource, atClose: 'finish' })
   }
 
@@ -175,7 +186,7 @@ export class StoreCalls extends Calls {
     const sent: Sent = { at: this.clock.monotonic(), release: undefined }
     this.#sent.set(id, sent)
     const inOrder: Work<Answer> = (stop) =>
-      this.#order.request(resource, this.#orderOf(ask), () => {
+      this.#inOrder(resource, this.#orderOf(ask), () => {
         stop.throwIfAborted()
         return work(stop)
       })
@@ -185,6 +196,20 @@ export class StoreCalls extends Calls {
       atClose: 'await',
       ended: (answer, isGone) => this.#ended(ask, sent, answer, isGone),
     })
+  }
+
+  /** A request that finds no other under way is sent at once. */
+  #inOrder<T>(resource: string, order: RequestOrder, send: () => T | Promise<T>): T | Promise<T> {
+    if (order === 'kept') return send()
+    const before = order === 'in-turn' ? this.#last.get(resource) : undefined
+    const answer = before ? settledWithin(before, REQUEST_LIMIT_MS, this.clock).then(send) : send()
+    if (!(answer instanceof Promise)) return answer
+    this.#last.set(resource, answer)
+    const forget = () => {
+      if (this.#last.get(resource) === answer) this.#last.delete(resource)
+    }
+    answer.then(forget, forget)
+    return answer
   }
 
   #ended({ id, resource }: Ask, sent: Sent, answer: Answer | undefined, isGone: boolean): void {

@@ -4,10 +4,10 @@ import { pause } from '../../base/pause.ts'
 import { randomId } from '../../base/random-id.ts'
 import type { OpenListener, PostgresListener } from '../../clients/postgres.ts'
 import { stateOf } from '../../clients/postgres-errors.ts'
+import { LISTENING_MARK } from './lane.ts'
 import { DELIVERED_WITHIN_MS } from './options.ts'
 import type { Queries } from './queries.ts'
 import { SECOND } from './units.ts'
-import { LISTENING_MARK } from './urgent-queries.ts'
 
 const IN_BACKGROUND = { background: true }
 /** The highest number that the server can give a process. A pooler invents others. */

@@ -16,110 +16,182 @@ import type {
   WaitingQueue,
 } from '../../core/index.ts'
 import { cursorOf } from '../lease-page.ts'
-import { AcquireQueries } from './acquire-queries.ts'
+import { Lane, type RunQuery } from './lane.ts'
 import { MAX_IDENTIFIER_BYTES, type Names } from './names.ts'
 import { END_OF_RESOURCE } from './read-functions.ts'
 
 const MAY_ANSWER_NULL = ['abandon', 'probe', 'together']
 
-export type Queries = ReturnType<typeof queriesOf>
+interface Statement {
+  readonly text: string
+  /** Its name on the server; `undefined`: it is not prepared. */
+  readonly name: string | undefined
+}
 
-/** The functions that the migrations install. Each call is one statement. */
-export function queriesOf(
-  database: PostgresDatabase,
-  { table, fn }: Names,
-  urgent: Pick<PostgresDatabase, 'query'> = database,
-) {
-  const call = (name: string, parameters: number, client: typeof urgent = database) => {
-    const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
-    const text = `select ${fn(name)}(${marks.join(', ')}) as answer`
-    const statement = statementNameOf(`${fn(name)}/${parameters}`)
-    return async (...values: readonly SqlValue[]) => {
-      const answer = parse(await answerOf(client, text, values, statement))
-      if (answer === null && !MAY_ANSWER_NULL.includes(name)) throw malformedAnswer('Postgres', answer)
-      return answer
-    }
+type Client = Pick<PostgresDatabase, 'query'>
+
+/** Calls of the functions that `schema.ts` installs. Each is one statement. */
+export class Queries {
+  readonly #database: PostgresDatabase
+  readonly #names: Names
+  readonly #requests: Client
+  readonly #urgent: Client
+  /** By function, each of which is always called with the same number of values. */
+  readonly #statements = new Map<string, Statement>()
+
+  /** `urgent`: runs renewals and releases. */
+  constructor(database: PostgresDatabase, names: Names, urgent: Client = database) {
+    this.#database = database
+    this.#names = names
+    this.#requests = new RequestLane(database)
+    this.#urgent = urgent
   }
-  const requests = new AcquireQueries(database)
-  const acquire = call('acquire', 8, requests)
-  const ask = call('ask', 12, requests)
-  const together = call('together', 2)
-  const renew = call('renew', 3, urgent)
-  const release = call('release', 3, urgent)
-  const abandon = call('abandon', 2)
-  const read = call('read', 1)
-  const page = call('page', 4)
-  const waiting = call('waiting', 2)
-  const sweep = call('sweep', 1)
-  const register = call('hear', 2)
-  const probe = call('probe', 3)
-  const watch = call('watch', 0)
-  const writers = `select coalesce(json_agg(virtualtransaction), '[]')::text as answer from pg_locks
-    where relation = to_regclass(${literal(table)}) and mode = 'RowExclusiveLock' and pid <> pg_backend_pid()
-      and database = (select oid from pg_database where datname = current_database())`
 
-  return {
-    /** `address`: where the caller receives notifications. */
-    async acquire(request: Ask, address: string): Promise<Answer> {
-      const { resource, id, owner, ttl, metadata, wake, replace = null } = request
-      const { share, atLeast, lockDelay } = request
-      const json = metadata ? JSON.stringify(metadata) : null
-      const steals = replace === 'any'
-      const common = [resource, id, owner, ttl, json, address, !!wake, steals ? null : replace]
-      const isPlain = !share && !atLeast && !lockDelay && !steals
-      const answer = isPlain
-        ? await acquire(...common)
-        : await ask(...common, steals, encodeShare(share), atLeast || null, lockDelay || null)
-      if (answer.granted) return grantOf(answer)
-      const { keptFor, holders, ...refusal } = answer
-      return { ...refusal, holders: holders.map(withShare), ...(keptFor != null && { keptFor }) }
-    },
-    /** All of them in their order, or none: `null`. */
-    async acquireAll(requests: readonly Ask[], address: string): Promise<Grant[] | null> {
-      const asks = requests.map(({ resource, id, owner, ttl, metadata, share, atLeast, lockDelay }, n) => {
-        const terms = { share: encodeShare(share), at_least: atLeast || null, lock_delay: lockDelay || null }
-        return { nth: n + 1, resource, id, owner, ttl, metadata, ...terms }
-      })
-      const answers: Grant[] | null = await together(JSON.stringify(asks), address)
-      return answers?.map(grantOf) ?? null
-    },
-    renew: async ({ resource, id, ttl }: RenewAsk): Promise<Renewal> => {
-      const { ok, lease, holders } = await renew(resource, id, ttl)
-      return ok ? { ok, lease: withShare(lease) } : { ok, holders: holders.map(withShare) }
-    },
-    release: async (by: ReleaseAsk): Promise<Released> => {
-      const [id, token] = 'id' in by ? [by.id, null] : [null, by.token]
-      const { ended, holders } = await release(by.resource, id, token)
-      return { ended: ended && withShare(ended), holders: holders.map(withShare) }
-    },
-    /** Gives back the place of a waiter that has gone, but never a lease. */
-    abandon: (resource: string, id: string): Promise<void> => abandon(resource, id),
-    async read(resources: readonly string[]): Promise<LeaseRecord[][]> {
-      const found: LeaseRecord[][] = await read(JSON.stringify(resources))
-      return found.map((leases) => leases.map(withShare))
-    },
-    async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
-      const queues: WaitingQueue[] = await waiting(JSON.stringify(resources), limit)
-      return queues.map(({ count, first }) => ({ count, first: first.map(withShare) }))
-    },
-    async list({ prefix = '', after, limit }: ListQuery): Promise<LeaseRecord[]> {
-      const { resource, token } = cursorOf(after)
-      const last = Number.isSafeInteger(token) ? token : END_OF_RESOURCE
-      return (await page(prefix, resource, last, limit)).map(withShare)
-    },
-    sweep: async (limit: number): Promise<LeaseRecord[]> => (await sweep(limit)).map(withShare),
-    /** Notifies these holders at the address from now on. Resolves with the ids that hold their leases no longer. */
-    register: (leases: readonly LeaseRecord[], address: string): Promise<string[]> =>
-      register(JSON.stringify(leases.map(({ resource, id }) => ({ resource, id }))), address),
-    /** Sends the payload to the channel. Resolves with the start time of the server process `pid`, if it exists. */
-    probe: (channel: string, payload: string, pid: number | null): Promise<number | null> =>
-      probe(channel, payload, pid),
-    /** Has changes announced for the next 30 s. `lapsed`: they were not announced until now. */
-    watch: (): Promise<{ readonly channel: string; readonly lapsed: boolean }> => watch(),
-    /** The transactions that are changing the table at this moment. */
-    async writers(): Promise<string[]> {
-      return parse(await answerOf(database, writers))
-    },
+  /** `address`: where the caller receives notifications. */
+  async acquire(request: Ask, address: string): Promise<Answer> {
+    const { resource, id, owner, ttl, metadata, wake, replace = null } = request
+    const { share, atLeast, lockDelay } = request
+    const json = metadata ? JSON.stringify(metadata) : null
+    const steals = replace === 'any'
+    const common = [resource, id, owner, ttl, json, address, !!wake, steals ? null : replace]
+    const isPlain = !share && !atLeast && !lockDelay && !steals
+    const answer = isPlain
+      ? await this.#call('acquire', common, this.#requests)
+      : await this.#call(
+          'ask',
+          [...common, steals, encodeShare(share), atLeast || null, lockDelay || null],
+          this.#requests,
+        )
+    if (answer.granted) return grantOf(answer)
+    const { keptFor, holders, ...refusal } = answer
+    return { ...refusal, holders: holders.map(withShare), ...(keptFor != null && { keptFor }) }
+  }
+
+  /** All of them in their order, or none: `null`. */
+  async acquireAll(requests: readonly Ask[], address: string): Promise<Grant[] | null> {
+    const asks = requests.map(({ resource, id, owner, ttl, metadata, share, atLeast, lockDelay }, n) => {
+      const terms = { share: encodeShare(share), at_least: atLeast || null, lock_delay: lockDelay || null }
+      return { nth: n + 1, resource, id, owner, ttl, metadata, ...terms }
+    })
+    const answers: Grant[] | null = await this.#call('together', [JSON.stringify(asks), address])
+    return answers?.map(grantOf) ?? null
+  }
+
+  async renew({ resource, id, ttl }: RenewAsk): Promise<Renewal> {
+    const { ok, lease, holders } = await this.#call('renew', [resource, id, ttl], this.#urgent)
+    return ok ? { ok, lease: withShare(lease) } : { ok, holders: holders.map(withShare) }
+  }
+
+  async release(by: ReleaseAsk): Promise<Released> {
+    const [id, token] = 'id' in by ? [by.id, null] : [null, by.token]
+    const { ended, holders } = await this.#call('release', [by.resource, id, token], this.#urgent)
+    return { ended: ended && withShare(ended), holders: holders.map(withShare) }
+  }
+
+  /** Gives back the place of a waiter that has gone, but never a lease. */
+  abandon(resource: string, id: string): Promise<void> {
+    return this.#call('abandon', [resource, id])
+  }
+
+  async read(resources: readonly string[]): Promise<LeaseRecord[][]> {
+    const found: LeaseRecord[][] = await this.#call('read', [JSON.stringify(resources)])
+    return found.map((leases) => leases.map(withShare))
+  }
+
+  async waiting({ resources, limit }: WaitingQuery): Promise<WaitingQueue[]> {
+    const queues: WaitingQueue[] = await this.#call('waiting', [JSON.stringify(resources), limit])
+    return queues.map(({ count, first }) => ({ count, first: first.map(withShare) }))
+  }
+
+  async list({ prefix = '', after, limit }: ListQuery): Promise<LeaseRecord[]> {
+    const { resource, token } = cursorOf(after)
+    const last = Number.isSafeInteger(token) ? token : END_OF_RESOURCE
+    return (await this.#call('page', [prefix, resource, last, limit])).map(withShare)
+  }
+
+  async sweep(limit: number): Promise<LeaseRecord[]> {
+    return (await this.#call('sweep', [limit])).map(withShare)
+  }
+
+  /** Notifies these holders at the address from now on. Resolves with the ids that hold their leases no longer. */
+  register(leases: readonly LeaseRecord[], address: string): Promise<string[]> {
+    const holders = leases.map(({ resource, id }) => ({ resource, id }))
+    return this.#call('hear', [JSON.stringify(holders), address])
+  }
+
+  /** Sends the payload to the channel. Resolves with the start time of the server process `pid`, if it exists. */
+  probe(channel: string, payload: string, pid: number | null): Promise<number | null> {
+    return this.#call('probe', [channel, payload, pid])
+  }
+
+  /** Has changes announced for the next 30 s. `lapsed`: they were not announced until now. */
+  watch(): Promise<{ readonly channel: string; readonly lapsed: boolean }> {
+    return this.#call('watch', [])
+  }
+
+  /** The transactions that are changing the table at this moment. */
+  async writers(): Promise<string[]> {
+    const text = `select coalesce(json_agg(virtualtransaction), '[]')::text as answer from pg_locks
+      where relation = to_regclass(${literal(this.#names.table)}) and mode = 'RowExclusiveLock'
+      and pid <> pg_backend_pid() and database = (select oid from pg_database where datname = current_database())`
+    return parse(await answerOf(this.#database, text))
+  }
+
+  async #call(name: string, values: readonly SqlValue[], client: Client = this.#database) {
+    const { text, name: prepared } = this.#statement(name, values.length)
+    const answer = parse(await answerOf(client, text, values, prepared))
+    if (answer === null && !MAY_ANSWER_NULL.includes(name)) throw malformedAnswer('Postgres', answer)
+    return answer
+  }
+
+  #statement(name: string, parameters: number): Statement {
+    const known = this.#statements.get(name)
+    if (known) return known
+    const called = this.#names.fn(name)
+    const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
+    const text = `select ${called}(${marks.join(', ')}) as answer`
+    const statement = { text, name: statementNameOf(`${called}/${parameters}`) }
+    this.#statements.set(name, statement)
+    return statement
+  }
+}
+
+/**
+ * For acquire requests. Those of one resource wait for each other in the database anyway, and each of them for the
+ * disk. So one of them is under way at a time, and those that come meanwhile are sent together: a hundred readers that
+ * are woken at once wait for the disk twice, and not a hundred times.
+ */
+export class RequestLane {
+  readonly #database: PostgresDatabase
+  /** The requests that are under way, by their resources. Most have no other behind them, and need no lane. */
+  readonly #sent = new Map<string, Promise<unknown> | Lane>()
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database
+  }
+
+  readonly query: RunQuery = (text, values, name) => {
+    const resource = String(values[0])
+    const sent = this.#sent.get(resource)
+    if (sent) {
+      const lane = sent instanceof Lane ? sent : this.#laneBehind(resource, sent)
+      return lane.isStuck ? this.#database.query(text, values, name) : lane.query(text, values, name)
+    }
+    const answer = this.#database.query(text, values, name)
+    this.#sent.set(resource, answer)
+    const onAnswered = () => {
+      if (this.#sent.get(resource) === answer) this.#sent.delete(resource)
+    }
+    answer.then(onAnswered, onAnswered)
+    return answer
+  }
+
+  #laneBehind(resource: string, sent: Promise<unknown>): Lane {
+    const run = this.#database.query
+    const lane = new Lane({ run, ordinary: run, onIdle: () => this.#sent.delete(resource) })
+    this.#sent.set(resource, lane)
+    void lane.follow(sent)
+    return lane
   }
 }
 

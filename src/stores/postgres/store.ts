@@ -9,12 +9,12 @@ import { isMissing, postgresError } from '../../clients/postgres-errors.ts'
 import { checkAccess } from '../../clients/postgres-migration.ts'
 import type { Answer, Ask, CallOptions, Grant } from '../../core/index.ts'
 import { SqlCalls, SqlStore } from '../sql-store.ts'
+import { UrgentLane } from './lane.ts'
 import type { Names } from './names.ts'
 import { type CheckedOptions, OPEN_LIMIT_MS, POLL_MS } from './options.ts'
 import { Push } from './push.ts'
-import { type Queries, queriesOf } from './queries.ts'
+import { Queries } from './queries.ts'
 import { install } from './schema.ts'
-import { UrgentQueries } from './urgent-queries.ts'
 
 /** The port on Postgres. */
 export class PostgresStore extends SqlStore<Queries> {
@@ -29,7 +29,7 @@ export class PostgresStore extends SqlStore<Queries> {
     const { place, listen, migrate, maxInFlight } = options
     const listener = openListenerOf(client, listen)
     const openListener: OpenListener = (hooks) => listener({ ...hooks, limit: database.limit })
-    const urgent = new UrgentQueries(database, () => this.push.query)
+    const urgent = new UrgentLane(database, () => this.push.query)
     this.#database = database
     this.calls = new SqlCalls<Queries>({
       backend: 'Postgres',
@@ -40,7 +40,7 @@ export class PostgresStore extends SqlStore<Queries> {
       isMissing,
       install: async () => {
         this.#names = await install(database, place, migrate)
-        return queriesOf(database, this.#names, urgent)
+        return new Queries(database, this.#names, urgent)
       },
       isCalled: (id) => this.push.takeCall(id),
       release: (ask, queries) => {
@@ -54,7 +54,7 @@ export class PostgresStore extends SqlStore<Queries> {
   }
 
   acquireAll(asks: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null> {
-    const work = this.calls.prepared((queries) => this.#requestAll(asks, queries), call)
+    const work = this.calls.prepared((queries) => this.#requestAll(asks, queries))
     return this.calls.bounded.acquireAll(asks, work, call)
   }
 

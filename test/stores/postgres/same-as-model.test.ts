@@ -20,7 +20,7 @@ import {
 } from '../../../src/stores/lease-row.ts'
 import { migratePostgres } from '../../../src/stores/postgres/index.ts'
 import { namesOf } from '../../../src/stores/postgres/names.ts'
-import { type Queries, queriesOf, withShare } from '../../../src/stores/postgres/queries.ts'
+import { Queries, withShare } from '../../../src/stores/postgres/queries.ts'
 import { checkProperty } from '../../property.ts'
 
 const { HOLDFAST_TEST_POSTGRES_URL: url = '' } = process.env
@@ -84,7 +84,7 @@ beforeAll(async () => {
     create function ${SCHEMA}.clock_timestamp() returns timestamptz language sql volatile as
       $$select to_timestamp(current_setting('model.ms')::bigint / 1000.0)$$`)
   await migratePostgres(client, { schema: SCHEMA })
-  queries = queriesOf(postgresDatabase(client), namesOf(SCHEMA, 'holdfast_leases'))
+  queries = new Queries(postgresDatabase(client), namesOf(SCHEMA, 'holdfast_leases'))
   const backend =
     await client.query(`select pid || ' ' || (extract(epoch from backend_start) * 1e6)::bigint as it
     from pg_stat_activity where pid = pg_backend_pid()`)

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { AnswerLimit } from '../../clients/answer-limit.ts'
+import { AnswerLimit } from '../../base/answer-limit.ts'
 import type { SqlRow, SqlValue } from '../../clients/postgres.ts'
 import { settled } from '../../testing/fake-clock.ts'
-import { AcquireQueries } from './acquire-queries.ts'
+import { RequestLane } from './queries.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -14,7 +14,7 @@ afterEach(() => {
 /** A database that answers when the test says so. */
 function setUp() {
   const statements: { text: string; values: readonly SqlValue[]; end: PromiseWithResolvers<SqlRow[]> }[] = []
-  const requests = new AcquireQueries({
+  const requests = new RequestLane({
     connections: 10,
     limit: new AnswerLimit(),
     run: async () => {},

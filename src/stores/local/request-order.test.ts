@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Answer, Ask } from '../../core/index.ts'
 import { FakeClock } from '../../testing/index.ts'
-import type { RequestOrder } from './call-order.ts'
-import { StoreCalls } from './store-calls.ts'
+import { type RequestOrder, StoreCalls } from './store-calls.ts'
 
 const REFUSED: Answer = { granted: false, holders: [], place: 0, retryIn: null }
 

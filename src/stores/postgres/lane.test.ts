@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { AnswerLimit } from '../../clients/answer-limit.ts'
+import { AnswerLimit } from '../../base/answer-limit.ts'
 import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
 import { settled } from '../../testing/fake-clock.ts'
-import { UrgentQueries } from './urgent-queries.ts'
+import { UrgentLane } from './lane.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -47,7 +47,7 @@ function setUp() {
     query: pool.query,
     run: async () => {},
   }
-  const urgent = new UrgentQueries(database, () => open.query)
+  const urgent = new UrgentLane(database, () => open.query)
   const renew = (resource: string) =>
     urgent.query('select renew($1, $2) as answer', [resource, 5]).then(
       ([row]) => (row as { readonly answer?: unknown } | undefined)?.answer,
