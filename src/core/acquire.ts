@@ -12,6 +12,9 @@ import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Ask, Refusal } from './store.ts'
 
+/** A refusal, and when it came, on the monotonic clock. */
+type Refused = Refusal & { readonly at: number }
+
 /**
  * One acquisition. Every attempt carries the same id, so that a repeat after a lost answer is harmless: the store
  * grants the same lease again. Between attempts the caller sleeps until the store wakes it, until the holder's lease
@@ -30,9 +33,8 @@ export async function acquire(
   const wakeSignal = new WakeSignal(clock)
   let attempts = 0
   let granted: Keeper | undefined
-  let lastRefusal: Refusal | undefined
+  let lastRefusal: Refused | undefined
   let failure: LeaseError | undefined
-  let refusedAt = 0
   let endedEarly = false
   /** The store may keep a lease, a reservation or a place in the queue for our id. */
   let owing = false
@@ -85,7 +87,7 @@ export async function acquire(
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
       owing ||= !queued
-      let outcome: Refusal | LeaseError
+      let outcome: Refused | LeaseError
       const patience = wait ? Math.max(left(), attempts > 1 ? 0 : FIRST_CALL_MS) : Infinity
       try {
         // A store that queues requests limits the time of those that it has sent.
@@ -96,7 +98,7 @@ export async function acquire(
         if (answer.granted) {
           const { lease, replaced } = answer
           if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
-          granted = keepGrant(context, options, lease, sent, started, attempts)
+          granted = keepGrant(context, options, { lease, sent, started, attempts })
           owing = false
           if (endedEarly) granted.lose('ended')
           return granted
@@ -129,7 +131,7 @@ export async function acquire(
     queue?.leave(resource, wakeSignal)
   }
 
-  function onRefused(refusal: Refusal): Refusal {
+  function onRefused(refusal: Refusal): Refused {
     const { holders, place, keptFor, polls } = refusal
     if (polls) emit(ask, { type: 'error', operation: 'watch', error: polls })
     const [holder = null] = holders
@@ -138,13 +140,12 @@ export async function acquire(
       if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place, keptFor })
       queue?.watch(ask)
     }
-    lastRefusal = refusal
-    refusedAt = clock.monotonic()
-    return refusal
+    lastRefusal = { ...refusal, at: clock.monotonic() }
+    return lastRefusal
   }
 
   /** The longest sleep before the next attempt. Throws if there is to be none. */
-  function pauseAfter(outcome: Refusal | LeaseError): number {
+  function pauseAfter(outcome: Refused | LeaseError): number {
     const failed = outcome instanceof LeaseError
     const isPushed = store.supports.push && (!queue || store.watch)
     const pause =
@@ -155,7 +156,7 @@ export async function acquire(
     return failed ? pause : Math.min(outcome.retryIn ?? Infinity, pause)
   }
 
-  async function sleep(ms: number, outcome: Refusal | LeaseError): Promise<void> {
+  async function sleep(ms: number, outcome: Refused | LeaseError): Promise<void> {
     await wakeSignal.sleep(Math.min(ms, left()), stop.signal)
     if (left() === 0) throw reason(outcome)
   }
@@ -166,14 +167,13 @@ export async function acquire(
     return rest < 1 ? 0 : rest
   }
 
-  function reason(outcome: Refusal | LeaseError): LeaseError {
+  function reason(outcome: Refused | LeaseError): LeaseError {
     const failed = outcome instanceof LeaseError
     const refusal = failed ? lastRefusal : outcome
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
-    const { holders = [] } = refusal ?? {}
-    const keptFor =
-      refusal?.keptFor && Math.max(1, Math.round(refusal.keptFor - clock.monotonic() + refusedAt))
+    const { holders = [], keptFor: kept, at = 0 } = refusal ?? {}
+    const keptFor = kept && Math.max(1, Math.round(kept - clock.monotonic() + at))
     const error = new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
       resource,
       holders,

@@ -51,14 +51,21 @@ export function isHeldHere(id: string): boolean {
   return heldHere.has(id)
 }
 
+/** What the store has granted to an acquisition. */
+export interface Granted {
+  readonly lease: LeaseRecord
+  /** Before the request was sent. */
+  readonly sent: Moment
+  /** When the acquisition began, on the monotonic clock. */
+  readonly started: number
+  readonly attempts: number
+}
+
 /** Keeps what the store has just granted. Throws if the answer came after its own deadline. */
 export function keepGrant(
   context: Context,
   options: KeepOptions,
-  lease: LeaseRecord,
-  sent: Moment,
-  started: number,
-  attempts: number,
+  { lease, sent, started, attempts }: Granted,
 ): Keeper {
   const { resource, remaining, expiresAt } = lease
   const at = moment(context.clock)

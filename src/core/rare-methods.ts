@@ -42,8 +42,9 @@ export interface Tools extends Core {
 export { detach, withBoth }
 
 export function rareMethods(tools: Tools): RareMethods {
-  const { leases, manager, answerWithin, checkName, checkEach } = tools
-  const refuse: Tools['refuse'] = tools.refuse
+  const { leases, checkName, checkEach } = tools
+  const { expectWhole, expectString, checkPrefix } = checksOf(tools.refuse)
+  const ask = askOf(tools)
   return {
     acquireAll: (resources, options) => acquireAll(tools, resources, options),
     adopt: (ticket, options) => adopt(tools, ticket, options),
@@ -94,7 +95,7 @@ export function rareMethods(tools: Tools): RareMethods {
     },
 
     async tryWithLease(resource, work, options) {
-      if (typeof work !== 'function') refuse('work', 'a function', work)
+      if (typeof work !== 'function') tools.refuse('work', 'a function', work)
       tools.expectOneAttempt(options)
       let isGranted = false
       const granted: typeof work = (lease, signal) => {
@@ -116,8 +117,13 @@ export function rareMethods(tools: Tools): RareMethods {
       return watch(tools, prefix, listener, (resources) => ask('read', resources))
     },
   }
+}
 
-  function ask<M extends 'read' | 'waiting' | 'list' | 'release'>(
+type Asked = Required<LookingStore> & HoldingStore
+
+/** Calls a method of the store. */
+function askOf({ manager, answerWithin, refuse }: Tools) {
+  return function ask<M extends 'read' | 'waiting' | 'list' | 'release'>(
     method: M,
     query: Parameters<Asked[M]>[0],
     resource = '',
@@ -136,21 +142,19 @@ export function rareMethods(tools: Tools): RareMethods {
       return answer
     })
   }
+}
 
-  function expectWhole(option: string, value: unknown, min: number): void {
+function checksOf(refuse: Tools['refuse']) {
+  const expectWhole = (option: string, value: unknown, min: number): void => {
     if (!Number.isSafeInteger(value) || (value as number) < min)
       refuse(option, `a whole number from ${min}`, value)
   }
-
-  function expectString(option: string, value: unknown): asserts value is string {
+  const expectString = (option: string, value: unknown): string => {
     if (typeof value !== 'string') refuse(option, 'a string', value)
+    return value
   }
-
   /** In NFC, as names are. */
-  function checkPrefix(option: string, prefix: unknown): string {
-    expectString(option, prefix)
-    return prefix.normalize('NFC')
-  }
+  const checkPrefix = (option: string, prefix: unknown): string =>
+    expectString(option, prefix).normalize('NFC')
+  return { expectWhole, expectString, checkPrefix }
 }
-
-type Asked = Required<LookingStore> & HoldingStore

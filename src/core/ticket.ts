@@ -50,7 +50,9 @@ export async function adopt(tools: Tools, ticket: LeaseTicket, own: AdoptOptions
         throw new LeaseError('lease-lost', `the lease of ${resource} ended before it was adopted`, {
           resource,
         })
-      return tools.handle(tools.keepGrant(context, options, renewal.lease, sent, sent.mono, 1))
+      return tools.handle(
+        tools.keepGrant(context, options, { lease: renewal.lease, sent, started: sent.mono, attempts: 1 }),
+      )
     },
     { signal },
   )

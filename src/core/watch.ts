@@ -52,146 +52,171 @@ export async function watch(
   // What a listener throws must not come back.
   const channel = tools.createChannel<WatchEvent>()
   channel.subscribe(listener)
-  return tools.manager.run((context, stop) => watchLeases(tools, context, stop, prefix, channel.emit, read))
+  return tools.manager.run(async (context, stop) => {
+    const { watch, supports, kind } = context.store
+    if (!watch || !supports.push)
+      tools.refuse('store', 'a LeaseStore with the looking half that pushes changes', kind)
+    const watching = new Watching({ tools, context, prefix, report: channel.emit, read })
+    await watching.open(stop)
+    return watching
+  })
 }
 
-async function watchLeases(
-  { leases, answerWithin, refuse }: Tools,
-  context: Context,
-  stop: Stop,
-  prefix: string,
-  report: (event: WatchEvent) => void,
-  read: LookingStore['read'],
-): Promise<LeaseWatch> {
-  const { clock, held, store, callTimeout } = context
-  if (!store.watch || !store.supports.push)
-    refuse('store', 'a LeaseStore with the looking half that pushes changes', store.kind)
-  const live = new Map<string, Known>()
-  const ended = new Set<string>()
-  let isOpen = false
-  let isStale = false
-  let isFailing = false
-  let checks = 0
-  let cancel = () => {}
+interface WatchingOptions {
+  readonly tools: Tools
+  readonly context: Context
+  readonly prefix: string
+  readonly report: (event: WatchEvent) => void
+  readonly read: LookingStore['read']
+}
 
-  const opening = (store as LookingStore).watch(
-    (event) => {
-      if (event.type === 'change') return observe(event.lease)
-      isStale = true
-      emit({ type: 'gap' })
-    },
-    { prefix },
-  )
-  // Nobody waits for it: the store may be silent, and its pushes are not heard any more.
-  const end = () => void opening.then((source) => source[Symbol.asyncDispose]()).catch(() => {})
-  try {
-    await answerWithin(opening, callTimeout, context, '', stop)
-    await check(true)
-    stop.throwIfAborted()
-  } catch (error) {
-    end()
-    throw error
-  }
-  const watch: LeaseWatch = {
-    get live() {
-      const now = clock.monotonic()
-      return Array.from(live.values(), ({ lease, until }) => ({
-        ...lease,
-        remaining: lease.remaining && Math.max(0, until - now),
-      }))
-    },
-    async close() {
-      isOpen = false
-      held.delete(watch)
-      cancel()
-      end()
-    },
-    [Symbol.asyncDispose]: () => watch.close(),
-  }
-  isOpen = true
-  held.add(watch)
-  checkLater()
-  return watch
+class Watching implements LeaseWatch {
+  readonly #options: WatchingOptions
+  readonly #live = new Map<string, Known>()
+  readonly #ended = new Set<string>()
+  #opening: Promise<AsyncDisposable> | undefined
+  #isOpen = false
+  #isStale = false
+  #isFailing = false
+  #checks = 0
+  #cancel = () => {}
 
-  function emit(event: WatchEvent): void {
-    if (isOpen) report(event)
+  constructor(options: WatchingOptions) {
+    this.#options = options
   }
 
-  function checkLater(): void {
-    cancel = clock.setTimer(async () => {
-      const all = isStale || ++checks % CHECKS_PER_LIST === 0
-      isStale = false
+  async open(stop: Stop): Promise<void> {
+    const { tools, context, prefix } = this.#options
+    const { store, callTimeout, held } = context
+    this.#opening = (store as LookingStore).watch(
+      (event) => {
+        if (event.type === 'change') return this.#observe(event.lease)
+        this.#isStale = true
+        this.#emit({ type: 'gap' })
+      },
+      { prefix },
+    )
+    try {
+      await tools.answerWithin(this.#opening, callTimeout, context, '', stop)
+      await this.#check(true)
+      stop.throwIfAborted()
+    } catch (error) {
+      this.#end()
+      throw error
+    }
+    this.#isOpen = true
+    held.add(this)
+    this.#checkLater()
+  }
+
+  get live(): readonly LeaseRecord[] {
+    const now = this.#now()
+    return Array.from(this.#live.values(), ({ lease, until }) => ({
+      ...lease,
+      remaining: lease.remaining && Math.max(0, until - now),
+    }))
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false
+    this.#options.context.held.delete(this)
+    this.#cancel()
+    this.#end()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Nobody waits for it: the store may be silent, and its pushes are not heard any more. */
+  #end(): void {
+    this.#opening?.then((source) => source[Symbol.asyncDispose]()).catch(() => {})
+  }
+
+  #now(): number {
+    return this.#options.context.clock.monotonic()
+  }
+
+  #emit(event: WatchEvent): void {
+    if (this.#isOpen) this.#options.report(event)
+  }
+
+  #checkLater(): void {
+    this.#cancel = this.#options.context.clock.setTimer(async () => {
+      const all = this.#isStale || ++this.#checks % CHECKS_PER_LIST === 0
+      this.#isStale = false
       try {
-        await check(all)
-        isFailing = false
+        await this.#check(all)
+        this.#isFailing = false
       } catch (cause) {
         const error = cause as LeaseError
-        isStale = true
-        if (!isFailing) emit({ type: 'gap', error })
-        isFailing = true
+        this.#isStale = true
+        if (!this.#isFailing) this.#emit({ type: 'gap', error })
+        this.#isFailing = true
         // Of a store that was closed there is nothing more to report.
         if (error.code === 'closed') return
       }
-      if (isOpen) checkLater()
+      if (this.#isOpen) this.#checkLater()
     }, CHECK_WATCHED_EVERY_MS)
   }
 
   /** Reads the leases that are overdue, or lists all. */
-  async function check(all: boolean): Promise<void> {
-    const now = clock.monotonic()
-    const believed = [...live].filter(([, { until }]) => all || until <= now)
+  async #check(all: boolean): Promise<void> {
+    const { tools, prefix } = this.#options
+    const now = this.#now()
+    const believed = [...this.#live].filter(([, { until }]) => all || until <= now)
     const names = new Set(believed.map(([, { lease }]) => lease.resource))
     if (!all && names.size === 0) return
     const found = all
-      ? (await leases.list({ prefix, limit: Number.MAX_SAFE_INTEGER })).leases
-      : await readInParts([...names])
-    for (const lease of found) observe(lease)
+      ? (await tools.leases.list({ prefix, limit: Number.MAX_SAFE_INTEGER })).leases
+      : await this.#readInParts([...names])
+    for (const lease of found) this.#observe(lease)
     const keys = new Set(found.map(keyOf))
     for (const [key, known] of believed) {
       // A push that came meanwhile is newer than the answer.
-      if (keys.has(key) || live.get(key) !== known) continue
-      observe(endOf(known))
+      if (keys.has(key) || this.#live.get(key) !== known) continue
+      this.#observe(this.#endOf(known))
     }
   }
 
-  async function readInParts(names: readonly string[]): Promise<LeaseRecord[]> {
+  async #readInParts(names: readonly string[]): Promise<LeaseRecord[]> {
     const found: LeaseRecord[] = []
     for (let from = 0; from < names.length; from += READ_WATCHED_AT_ONCE)
-      found.push(...(await read(names.slice(from, from + READ_WATCHED_AT_ONCE))).flat())
+      found.push(...(await this.#options.read(names.slice(from, from + READ_WATCHED_AT_ONCE))).flat())
     return found
   }
 
   /** Takes a lease as the store has it. Reports may come late, and more than once. */
-  function observe(lease: LeaseRecord): void {
+  #observe(lease: LeaseRecord): void {
     const key = keyOf(lease)
     const { state } = lease
-    const before = live.get(key)
+    const before = this.#live.get(key)
     const known = before?.lease
     const isKept = state === 'kept' || known?.state === 'kept'
     // A lease ends, and may then keep the resource until it is freed.
-    if (isKept && known?.state === 'held') observe(endOf(before as Known))
+    if (isKept && known?.state === 'held') this.#observe(this.#endOf(before as Known))
     const end = isKept ? `freed ${key}` : key
-    if (ended.has(end)) return
+    if (this.#ended.has(end)) return
     if (state === 'held' && isKept) return
     if (state === 'held' || state === 'kept') {
       const longer = (lease.expiresAt ?? 0) - (known?.expiresAt ?? 0)
       if (known && longer < 0 && !isKept) return
-      live.set(key, { lease, until: clock.monotonic() + (lease.remaining ?? Infinity) })
+      this.#live.set(key, { lease, until: this.#now() + (lease.remaining ?? Infinity) })
       if (isKept) {
-        if (known?.state !== 'kept') emit({ type: 'kept', lease })
-      } else if (!known) emit({ type: 'granted', lease })
-      else if (longer > 0) emit({ type: 'renewed', lease })
+        if (known?.state !== 'kept') this.#emit({ type: 'kept', lease })
+      } else if (!known) this.#emit({ type: 'granted', lease })
+      else if (longer > 0) this.#emit({ type: 'renewed', lease })
     } else {
-      live.delete(key)
-      if (ended.size >= ENDS_REMEMBERED) ended.clear()
-      ended.add(end)
-      emit({ type: isKept ? 'freed' : state, lease })
+      this.#live.delete(key)
+      if (this.#ended.size >= ENDS_REMEMBERED) this.#ended.clear()
+      this.#ended.add(end)
+      this.#emit({ type: isKept ? 'freed' : state, lease })
     }
   }
 
   /** The end of a lease that the store does not show any more. */
-  function endOf({ lease, until }: Known): LeaseRecord {
-    const isFreed = lease.state === 'kept' || until > clock.monotonic()
+  #endOf({ lease, until }: Known): LeaseRecord {
+    const isFreed = lease.state === 'kept' || until > this.#now()
     return { ...lease, state: isFreed ? 'released' : 'expired', remaining: 0 }
   }
 }
