@@ -1,5 +1,5 @@
-import { createChannel } from '../base/channel.ts'
 import { type Clock, risingTime } from '../base/clock.ts'
+import { createEmitter } from '../base/emitter.ts'
 import type { AutoSaveError } from './errors.ts'
 import { type Action, INITIAL_AUTOSAVE_STATE, reduce } from './state.ts'
 import type { AutoSaveEvent, AutoSaveOperation, AutoSavePhase } from './types.ts'
@@ -14,7 +14,7 @@ export function createStateStore(
   onPhaseChange: (phase: AutoSavePhase, before: AutoSavePhase) => void,
 ) {
   let state = INITIAL_AUTOSAVE_STATE
-  const events = createChannel<AutoSaveEvent>()
+  const events = createEmitter<AutoSaveEvent>()
   const at = risingTime(clock)
   return {
     get state() {

@@ -1,5 +1,5 @@
 import { expectMethods, expectOptions } from '../base/arguments.ts'
-import { createChannel } from '../base/channel.ts'
+import { createEmitter } from '../base/emitter.ts'
 import { asLeaseError, LeaseError, messageOf } from '../base/errors.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import type { DocumentLock, SavedDocument } from './document-lock-types.ts'
@@ -65,7 +65,7 @@ export function followContent<T>(
   expectOptions(options, { codec: 1 })
   const { codec } = options
   if (codec !== undefined) expectMethods('codec', codec, 'a DraftCodec', 'decode')
-  const changes = createChannel<void>()
+  const changes = createEmitter<void>()
   let state: SavedContent<T | null> = codec ? { ...NOT_LOADED, content: codec.decode(null) } : NOT_LOADED
   let seen = lock.state
   let latestLoad = 0

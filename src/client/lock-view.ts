@@ -1,5 +1,5 @@
-import { createChannel } from '../base/channel.ts'
 import type { Clock } from '../base/clock.ts'
+import { createEmitter } from '../base/emitter.ts'
 import type { ApiResponse, Body } from './api.ts'
 import {
   actionOfEvent,
@@ -35,7 +35,7 @@ export interface LockView {
 
 /** Data flows one way: responses and events become actions, the reducer makes the next state, listeners are told. */
 export function createLockView(clock: Clock): LockView {
-  const changes = createChannel<void>()
+  const changes = createEmitter<void>()
   let state = INITIAL_STATE
   let terms: RoomTerms | null = null
   let eventCount = 0

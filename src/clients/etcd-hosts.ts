@@ -1,7 +1,7 @@
 /**
  * The hosts of an `Etcd3`, without its circuit breaker. After three failures in a row, that breaker refuses every call to
  * a host for five seconds, also when the host answers again: leases with a short TTL would be lost after the outage. And
- * each failed call closes all channels of its host, also those that were opened a moment ago.
+ * each failed call closes all connections to its host, also those that were opened a moment ago.
  *
  *     trusted ──three failures in a row──▶ avoided, while another host is trusted ──one call in five seconds succeeds──▶ trusted
  *
@@ -11,7 +11,7 @@ import { hasMethods } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { etcdError, isLeaseGone } from './etcd-errors.ts'
-import { HOST_FAILURES, NEW_CHANNEL_EVERY_MS, TRY_HOST_EVERY_MS } from './options.ts'
+import { HOST_FAILURES, RECONNECT_EVERY_MS, TRY_HOST_EVERY_MS } from './options.ts'
 
 /** A service of `etcd3`, such as `kv`. It keeps its connections in `client`. */
 interface Service {
@@ -76,15 +76,15 @@ function trustingHosts(hosts: readonly Host[], clock: Clock): Host[] {
 
 class Trust implements Policy {
   readonly #all: readonly Trust[]
-  readonly #openChannels: () => void
+  readonly #reconnect: () => void
   readonly #clock: Clock
   #failures = 0
   #triedAt = -Infinity
   #openedAt = -Infinity
 
-  constructor(all: readonly Trust[], openChannels: () => void, clock: Clock) {
+  constructor(all: readonly Trust[], reconnect: () => void, clock: Clock) {
     this.#all = all
-    this.#openChannels = openChannels
+    this.#reconnect = reconnect
     this.#clock = clock
   }
 
@@ -115,8 +115,8 @@ class Trust implements Policy {
   #failed(): void {
     const now = this.#clock.monotonic()
     if (++this.#failures === HOST_FAILURES) this.#triedAt = now
-    if (now - this.#openedAt < NEW_CHANNEL_EVERY_MS) return
+    if (now - this.#openedAt < RECONNECT_EVERY_MS) return
     this.#openedAt = now
-    this.#openChannels()
+    this.#reconnect()
   }
 }

@@ -20,8 +20,8 @@ export const MAX_ETCD_BYTES = 1_500_000
 export const HOST_FAILURES = 3
 /** How often a host that is avoided is tried. */
 export const TRY_HOST_EVERY_MS = 5000
-/** gRPC waits longer and longer before it connects again. A new channel connects at once. */
-export const NEW_CHANNEL_EVERY_MS = 250
+/** gRPC waits longer and longer before it connects again. A new connection is opened at once. */
+export const RECONNECT_EVERY_MS = 250
 /** How many etcd leases are renewed at once. */
 export const RENEWALS_AT_ONCE = 32
 

@@ -1,8 +1,8 @@
 import { answerWithin } from '../base/answer-within.ts'
 import { checkEach, expectFunction, refuse } from '../base/arguments.ts'
-import { createChannel } from '../base/channel.ts'
 import { moment } from '../base/clock.ts'
 import { defaultOwner } from '../base/default-owner.ts'
+import { createEmitter } from '../base/emitter.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { FIRST_CALL_MS } from '../base/options.ts'
 import { randomId } from '../base/random-id.ts'
@@ -27,7 +27,7 @@ const CORE = {
   asLeaseError,
   checkEach,
   checkName,
-  createChannel,
+  createEmitter,
   expectOneAttempt,
   keepGrant,
   keeperOf: LeaseHandle.keeperOf,

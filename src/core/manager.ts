@@ -1,7 +1,7 @@
 import { onAbort, Stop } from '../base/abort.ts'
 import { answerWithin } from '../base/answer-within.ts'
 import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
-import { createChannel } from '../base/channel.ts'
+import { createEmitter } from '../base/emitter.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
 import { FIRST_CALL_MS } from '../base/options.ts'
 import { suggestStore } from '../base/suggest-store.ts'
@@ -60,7 +60,7 @@ export function createManager(
   const { clock, callTimeout, closeTimeout, endsWithProcess, onEvent } = defaults
   const check: ManagerTools['check'] = (resource, own) => checkOptions(resource, defaults, own)
   check('-')
-  const events = createChannel<LeaseEvent>()
+  const events = createEmitter<LeaseEvent>()
   const held: Context['held'] = new Set()
   const waiting = new Set<Stop>()
   /** How many calls and releases are under way. `close` waits until there are none. */

@@ -50,13 +50,13 @@ export async function watch(
   read: LookingStore['read'],
 ): Promise<LeaseWatch> {
   // What a listener throws must not come back.
-  const channel = tools.createChannel<WatchEvent>()
-  channel.subscribe(listener)
+  const emitter = tools.createEmitter<WatchEvent>()
+  emitter.subscribe(listener)
   return tools.manager.run(async (context, stop) => {
     const { watch, supports, kind } = context.store
     if (!watch || !supports.push)
       tools.refuse('store', 'a LeaseStore with the looking half that pushes changes', kind)
-    const watching = new Watching({ tools, context, prefix, report: channel.emit, read })
+    const watching = new Watching({ tools, context, prefix, report: emitter.emit, read })
     await watching.open(stop)
     return watching
   })

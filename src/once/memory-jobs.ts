@@ -1,6 +1,6 @@
 import { expectFunction, expectOptions } from '../base/arguments.ts'
-import { type Channel, createChannel } from '../base/channel.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { createEmitter, type Emitter } from '../base/emitter.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { DocumentDecision, DocumentFields, JobDocument } from './document-format.ts'
 import { documentJobs, type JobDocuments } from './document-jobs.ts'
@@ -65,7 +65,7 @@ class MemoryDocuments implements JobDocuments {
   readonly #clock: Clock
   readonly #stored = new Map<string, StoredDocument>()
   readonly #transactions = new WeakMap<object, OpenTransaction>()
-  readonly #watchers = new Map<string, Channel<void>>()
+  readonly #watchers = new Map<string, Emitter<void>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -110,12 +110,12 @@ class MemoryDocuments implements JobDocuments {
   }
 
   watch(id: string, on: () => void): () => void {
-    const channel = this.#watchers.get(id) ?? createChannel<void>()
-    this.#watchers.set(id, channel)
-    const unsubscribe = channel.subscribe(on)
+    const emitter = this.#watchers.get(id) ?? createEmitter<void>()
+    this.#watchers.set(id, emitter)
+    const unsubscribe = emitter.subscribe(on)
     return () => {
       unsubscribe()
-      if (!channel.isHeard && this.#watchers.get(id) === channel) this.#watchers.delete(id)
+      if (!emitter.isHeard && this.#watchers.get(id) === emitter) this.#watchers.delete(id)
     }
   }
 

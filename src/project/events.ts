@@ -1,5 +1,5 @@
-import { createChannel } from '../base/channel.ts'
 import { type Clock, risingTime } from '../base/clock.ts'
+import { createEmitter } from '../base/emitter.ts'
 import type { LockEventListener, ProjectLockEvent, ProjectLockEventBase } from './types.ts'
 
 type WithoutPrefix<T> = T extends `lock:${infer Name}` ? Name : never
@@ -17,7 +17,7 @@ export interface LockEvents {
 }
 
 export function createLockEvents(clock: Clock): LockEvents {
-  const { subscribe, emit } = createChannel<ProjectLockEvent>()
+  const { subscribe, emit } = createEmitter<ProjectLockEvent>()
   const at = risingTime(clock)
   return {
     subscribe,

@@ -57,7 +57,7 @@ export const withProjectLock: ProjectLocks['withProjectLock'] = (...args) =>
 export const subscribeLockEvents: ProjectLocks['subscribeLockEvents'] = (listener) =>
   defaultLocks().subscribeLockEvents(listener)
 
-/** The same channel as `subscribeLockEvents`. */
+/** The same events, as an object with `subscribe`. */
 export const projectLockEvents: ProjectLocks['projectLockEvents'] = { subscribe: subscribeLockEvents }
 
 /** Whether this lease may write now. */

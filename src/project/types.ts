@@ -189,7 +189,7 @@ export interface ProjectLocks extends AsyncDisposable {
   subscribe(listener: LockEventListener): () => void
   /** The same as `subscribe`. */
   subscribeLockEvents(listener: LockEventListener): () => void
-  /** The same channel. */
+  /** The same events, as an object with `subscribe`. */
   readonly projectLockEvents: { subscribe(listener: LockEventListener): () => void }
   /**
    * Whether this lease may write now. Call it right before each write. It is false while a page that came back from

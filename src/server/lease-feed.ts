@@ -6,8 +6,9 @@
  * lease is known by its resource and token, and its phase only grows. Beside an exclusive lease there is no other, so
  * all leases with lower tokens have ended.
  */
-import { createChannel } from '../base/channel.ts'
+
 import type { Clock } from '../base/clock.ts'
+import { createEmitter } from '../base/emitter.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { LeasePage, LeaseStore } from '../core/index.ts'
 import { type Expiring, ExpiryQueue } from './expiry-queue.ts'
@@ -61,8 +62,8 @@ export class LeaseFeed {
   /** The leases that keep their resources no longer. */
   readonly #freed = new Map<string, true>()
   readonly #expiries = new ExpiryQueue<KnownLease>()
-  readonly #transitions = createChannel<Transition>()
-  readonly #gaps = createChannel<void>()
+  readonly #transitions = createEmitter<Transition>()
+  readonly #gaps = createEmitter<void>()
   readonly #timers = new Map<TimerName, () => void>()
   #expiryTimerAt = Infinity
   #watch: AsyncDisposable | undefined

@@ -1,5 +1,5 @@
 import { expectFunction, refuse } from '../base/arguments.ts'
-import { inOrder } from '../base/channel.ts'
+import { inOrder } from '../base/emitter.ts'
 import { notify } from '../base/notify.ts'
 
 /**

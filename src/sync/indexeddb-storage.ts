@@ -1,5 +1,5 @@
 import { expectText, isObject } from '../base/arguments.ts'
-import { createChannel } from '../base/channel.ts'
+import { createEmitter } from '../base/emitter.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { isDeepEqual } from './json.ts'
 import {
@@ -25,7 +25,7 @@ export interface IndexedDbStorage extends StorageAdapter, AsyncDisposable {
 export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
   expectText('name', name)
   const otherTabs = new BroadcastChannel(`${name}:changes`)
-  const listeners = createChannel<Parameters<StorageListener>[0]>()
+  const listeners = createEmitter<Parameters<StorageListener>[0]>()
   let opened: Promise<IDBDatabase> | undefined
   otherTabs.addEventListener('message', ({ data }) => {
     if (isObject(data)) listeners.emit(data as Record<string, StorageChange>)

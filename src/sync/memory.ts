@@ -1,5 +1,5 @@
 import { expectFunction, expectObject, refuse } from '../base/arguments.ts'
-import { createChannel } from '../base/channel.ts'
+import { createEmitter } from '../base/emitter.ts'
 import { isDeepEqual } from './json.ts'
 import type { MessageListener, Messenger } from './messenger.ts'
 import type { Items, StorageAdapter, StorageChange } from './storage.ts'
@@ -13,7 +13,7 @@ import type { Items, StorageAdapter, StorageChange } from './storage.ts'
  */
 export function memoryStorage(items: Items = {}): StorageAdapter {
   const stored = new Map(Object.entries(cloneItems(items)))
-  const channel = createChannel<Readonly<Record<string, StorageChange>>>()
+  const emitter = createEmitter<Readonly<Record<string, StorageChange>>>()
   return {
     get: async (keys) =>
       Object.fromEntries(
@@ -28,7 +28,7 @@ export function memoryStorage(items: Items = {}): StorageAdapter {
     keys: async () => [...stored.keys()],
     subscribe(listener) {
       expectFunction('listener', listener)
-      return channel.subscribe((changes) => listener(structuredClone(changes)))
+      return emitter.subscribe((changes) => listener(structuredClone(changes)))
     },
   }
 
@@ -42,7 +42,7 @@ export function memoryStorage(items: Items = {}): StorageAdapter {
 
   function announce(changed: readonly (readonly [string, StorageChange] | undefined)[]): void {
     const changes = Object.fromEntries(changed.filter((entry) => entry !== undefined))
-    if (Object.keys(changes).length > 0) queueMicrotask(() => channel.emit(changes))
+    if (Object.keys(changes).length > 0) queueMicrotask(() => emitter.emit(changes))
   }
 }
 

@@ -109,32 +109,32 @@ async function writeReport(
   const saveLog = () => replaceFile(logPath, JSON.stringify(incidents, null, 2))
   await saveLog()
   for (const [index, incident] of incidents.entries())
-    for (const channel of CHANNELS) {
-      const alert = pendingAlert(channel, incident)
-      const request = alert && requestFor(channel, incident, options)
+    for (const recipient of RECIPIENTS) {
+      const alert = pendingAlert(recipient, incident)
+      const request = alert && requestFor(recipient, incident, options)
       if (!request) continue
       signal.throwIfAborted()
       try {
         await postJson(request.url, request.body)
       } catch (error) {
-        failures.push(`${incident.id} was not sent to ${channel}: ${messageOf(error)}`)
+        failures.push(`${incident.id} was not sent to ${recipient}: ${messageOf(error)}`)
         continue
       }
       const { told } = incidents[index] ?? incident
-      incidents[index] = { ...incident, told: { ...told, [channel]: alert } }
+      incidents[index] = { ...incident, told: { ...told, [recipient]: alert } }
       // At once, so that no later failure can cause a second alert.
       await saveLog()
     }
   return { files, failures }
 }
 
-/** `undefined` if the options do not name this channel. */
+/** `undefined` if the options do not name this recipient. */
 function requestFor(
-  channel: Channel,
+  recipient: Recipient,
   incident: Incident,
   { slackUrl, pagerDutyKey, pagerDutyUrl = PAGERDUTY_URL }: ReportOptions,
 ): { readonly url: string; readonly body: object } | undefined {
-  if (channel === 'slack') return slackUrl ? { url: slackUrl, body: slackMessage(incident) } : undefined
+  if (recipient === 'slack') return slackUrl ? { url: slackUrl, body: slackMessage(incident) } : undefined
   return pagerDutyKey ? { url: pagerDutyUrl, body: pagerDutyEvent(incident, pagerDutyKey) } : undefined
 }
 
@@ -145,12 +145,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await rename(partial, path)
 }
 
-const CHANNELS = ['slack', 'pagerduty'] as const
-type Channel = (typeof CHANNELS)[number]
+const RECIPIENTS = ['slack', 'pagerduty'] as const
+type Recipient = (typeof RECIPIENTS)[number]
 
-/** An incident and the last alert that each channel got. The log keeps it between runs. */
+/** An incident and the last alert that each recipient got. The log keeps it between runs. */
 export interface LoggedIncident extends Incident {
-  readonly told: Readonly<Partial<Record<Channel, 'opened' | 'closed'>>>
+  readonly told: Readonly<Partial<Record<Recipient, 'opened' | 'closed'>>>
 }
 
 const time = v.pipe(v.string(), v.isoTimestamp())
@@ -244,7 +244,8 @@ function endUnfound(
 ): LoggedIncident[] {
   return logged.flatMap((incident) => {
     const { since, until, firings } = incident
-    if (until !== null) return CHANNELS.some((channel) => pendingAlert(channel, incident)) ? incident : []
+    if (until !== null)
+      return RECIPIENTS.some((recipient) => pendingAlert(recipient, incident)) ? incident : []
     const lastOut =
       firings
         .flatMap((one) => one.windows)
@@ -258,12 +259,12 @@ function endUnfound(
   })
 }
 
-/** The alert that a channel still has to get. An incident that was over before the first run causes no alert. */
+/** The alert that a recipient still has to get. An incident that was over before the first run causes no alert. */
 export function pendingAlert(
-  channel: Channel,
+  recipient: Recipient,
   { until, told }: LoggedIncident,
 ): 'opened' | 'closed' | undefined {
-  const last = told[channel]
+  const last = told[recipient]
   if (until === null) return last === 'opened' ? undefined : 'opened'
   return last === 'opened' ? 'closed' : undefined
 }

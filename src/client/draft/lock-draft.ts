@@ -1,5 +1,5 @@
-import { createChannel } from '../../base/channel.ts'
 import type { Clock } from '../../base/clock.ts'
+import { createEmitter } from '../../base/emitter.ts'
 import { asLeaseError, LeaseError } from '../../base/errors.ts'
 import { pause } from '../../base/pause.ts'
 import { isSignedOut } from '../api.ts'
@@ -35,7 +35,7 @@ export class LockDraft<T> implements Draft<T> {
   readonly #afterMs: number
   readonly #withinMs: number
   readonly #loader: StoredLoader<T>
-  readonly #changes = createChannel<void>()
+  readonly #changes = createEmitter<void>()
   readonly #endings: (() => void)[]
   #state: DraftState<T>
   #status: DraftStatus = 'loading'

@@ -1,7 +1,7 @@
 import { expectFunction } from './arguments.ts'
 import { notify } from './notify.ts'
 
-export interface Channel<E> {
+export interface Emitter<E> {
   /** Returns a function that ends the subscription. The same function may subscribe twice. */
   subscribe(listener: (event: E) => void): () => void
   /** Whether anybody listens. An event that nobody hears need not be created. */
@@ -10,7 +10,7 @@ export interface Channel<E> {
 }
 
 /** Delivers every event to every listener in one order, also an event that a listener causes. */
-export function createChannel<E>(): Channel<E> {
+export function createEmitter<E>(): Emitter<E> {
   const listeners = new Set<{ readonly listener: (event: E) => void }>()
   return {
     subscribe(listener) {
