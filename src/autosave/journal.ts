@@ -64,7 +64,7 @@ export interface PageJournal {
   /** Searches for edits that continue the current save, and that other pages left since this page was opened. */
   searchNews(current: SaveInfo | null): void
   /** The user has chosen a version, and could have chosen these. */
-  settle(offered: readonly string[]): void
+  dismiss(offered: readonly string[]): void
 }
 
 /** Reports errors instead of throwing them, so that they do not disturb the saves in the directory. */
@@ -72,7 +72,7 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
   const { journal, clock, read, tracker, onWritten, onError } = options
   const own = randomId()
   const included = new Set<string>()
-  const settled = new Set(readOthers().map(versionOf))
+  const dismissed = new Set(readOthers().map(versionOf))
   let news: readonly string[] = []
 
   return {
@@ -93,11 +93,11 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       const unsaved = readOthers().filter(
         (other) => continues(other, current) && other.checksum !== current?.checksum,
       )
-      news = unsaved.map(versionOf).filter((version) => !settled.has(version))
+      news = unsaved.map(versionOf).filter((version) => !dismissed.has(version))
     },
-    settle(offered) {
-      for (const version of offered) settled.add(version)
-      news = news.filter((version) => !settled.has(version))
+    dismiss(offered) {
+      for (const version of offered) dismissed.add(version)
+      news = news.filter((version) => !dismissed.has(version))
     },
   }
 

@@ -35,7 +35,7 @@ export function createRestore<T>(options: RestoreOptions): AutoSave<T>['restore'
         limit,
         onLoad(loaded, current) {
           if (isClosed()) return
-          if (journals) journal.settle(news)
+          if (journals) journal.dismiss(news)
           onLoad(loaded, current)
           const isNew = (version: string) => !news.includes(version)
           if (tracker.isOutdated || journal.news.some(isNew)) dispatch({ type: 'outdated' })

@@ -278,7 +278,7 @@ export class Saver<T> {
     const { current } = await orLoadError(this.archive.scan())
     // If the base has changed, an own save has ended in the meantime, and it is newer than this scan.
     if (this.tracker.base === base) this.tracker.setBase(current)
-    this.journal.settle(this.journal.news)
+    this.journal.dismiss(this.journal.news)
     this.store.dispatch({
       type: 'loaded',
       savedAt: this.store.state.savedAt,

@@ -101,7 +101,7 @@ export function expectShape<S extends Shape>(response: ApiResponse, shape: S): B
   return body
 }
 
-let turn: Promise<unknown> = Promise.resolve()
+let last: Promise<unknown> = Promise.resolve()
 
 /**
  * A browser without a session cookie gets a new session with each request that it sends at the same time, and the
@@ -118,8 +118,8 @@ export function inOneSession(api: Api): Api {
       hasSession = true
       return response
     }
-    const sent = navigator.locks?.request('holdfast:session', send) ?? turn.then(send, send)
-    turn = sent
+    const sent = navigator.locks?.request('holdfast:session', send) ?? last.then(send, send)
+    last = sent
     return sent
   }
 }

@@ -123,9 +123,9 @@ export function pgClient(client: PgClient, limit = new AnswerLimit()): PostgresD
       expectConnected(client)
       return outsideTransactions(client, work)
     }
-    const turn = last.then(begin, begin)
-    last = turn
-    return turn
+    const result = last.then(begin, begin)
+    last = result
+    return result
   }
   return {
     connections: 1,

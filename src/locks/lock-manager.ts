@@ -20,7 +20,7 @@ import { loadRareParts } from './load-rare-parts.ts'
 import { PREFIX, resourceOf } from './names.ts'
 import type { OwnRequest, QueryTools } from './query.ts'
 import { type LockRequest, readRequest } from './request.ts'
-import { Turns } from './turns.ts'
+import { RequestOrder } from './request-order.ts'
 import type { Lock, LockManager, LockManagerSnapshot, LockMode } from './types.ts'
 
 /** A release does not wait longer for requests that have no place yet, because the store does not answer. */
@@ -67,7 +67,7 @@ class ManagerOfLocks implements StoreLockManager {
   readonly #manager: Manager & ManagerTools
   readonly #clientId: string
   readonly #clock: Clock
-  readonly #turns = new Turns()
+  readonly #order = new RequestOrder()
   readonly #requests = new Set<OwnRequest>()
 
   constructor(manager: Manager & ManagerTools, clientId: string, clock: Clock) {
@@ -118,8 +118,8 @@ class ManagerOfLocks implements StoreLockManager {
     const { name, mode, ifAvailable, steal, signal } = request
     const isShared = mode === 'shared'
     const placed = Promise.withResolvers<void>()
-    const before = this.#turns.take(name, isShared, placed.promise)
-    let turn: Promise<void> | undefined
+    const before = this.#order.take(name, isShared, placed.promise)
+    let earlierCallbacks: Promise<void> | undefined
     let keeper: Keeper | null = null
 
     const send = async (context: Context, stop: Stop) => {
@@ -129,12 +129,12 @@ class ManagerOfLocks implements StoreLockManager {
       const limit = ifAvailable ? context.callTimeout : Infinity
       if (others) await answerWithin(others, limit, context, resource, stop)
       stop.throwIfAborted()
-      turn = this.#turns.sent(called.promise)
+      earlierCallbacks = this.#order.sent(called.promise)
       const emit: Context['emit'] = (about, body) => {
         const isWaiting = body.type === 'waiting' && body.reason === 'held'
         own.id = about.id
         // It had to wait, and others were sent meanwhile. They were asked for before the lock became free.
-        if (body.type === 'attempt' && body.attempt > 1) turn = this.#turns.called
+        if (body.type === 'attempt' && body.attempt > 1) earlierCallbacks = this.#order.called
         if (isWaiting || body.type === 'acquired') placed.resolve()
         // After an error the request is sent again. Those of its name wait for that, and no others.
         if (isWaiting || body.type === 'error') called.resolve()
@@ -165,7 +165,7 @@ class ManagerOfLocks implements StoreLockManager {
       own.isPending = false
       placed.resolve()
     }
-    await turn
+    await earlierCallbacks
     if (!signal?.aborted) return keeper
     keeper?.release().catch(() => {})
     throw signal.reason
@@ -173,7 +173,7 @@ class ManagerOfLocks implements StoreLockManager {
 
   /** The requests that were made before the release must have their places before it: they wait for this lock. */
   async #beforeRelease({ name }: LockRequest): Promise<void> {
-    const placed = this.#turns.placed(name)
+    const placed = this.#order.placed(name)
     if (!placed) return
     let cancel = () => {}
     const limit = new Promise<void>((resolve) => {

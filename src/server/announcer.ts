@@ -14,7 +14,7 @@ import type { Bus, BusMessage } from './bus.ts'
 import type { Channels } from './channels/index.ts'
 import type { HolderNames } from './holder-names.ts'
 import { roomOf, roomResource } from './identity.ts'
-import type { LeaseFeed, Transition } from './lease-feed.ts'
+import type { LeaseFeed, LeaseFeedEvent } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { Terms } from './room-terms.ts'
 
@@ -55,7 +55,7 @@ export class Announcer {
 
   /** Announces changes from now on. The leases that the feed found at its start are not announced. */
   follow(feed: LeaseFeed): void {
-    feed.subscribe((transition) => this.#onTransition(transition))
+    feed.subscribe((event) => this.#onFeedEvent(event))
     feed.onGap(() => this.#channels.broadcast(LEASES_CHANNEL, 'lease.gap', {}))
   }
 
@@ -100,7 +100,7 @@ export class Announcer {
     this.#channels.broadcastToOwn(roomChannel(room), 'document.renewed', event)
   }
 
-  #onTransition({ phase, lease: granted }: Transition): void {
+  #onFeedEvent({ phase, lease: granted }: LeaseFeedEvent): void {
     const lease = this.#names.current(granted)
     this.#channels.broadcast(LEASES_CHANNEL, 'lease.change', { lease: observed(lease) })
     const room = roomOf(lease.resource)

@@ -131,7 +131,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     notify(log, 'info', 'stopped')
   }
   // Before the start, because the leases that are found then count by the time of their grant.
-  feed.subscribe((transition) => stats.onTransition(transition))
+  feed.subscribe((event) => stats.onFeedEvent(event))
   try {
     subscription = await bus.subscribe((message) => {
       announcer.receive(message)

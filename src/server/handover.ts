@@ -291,7 +291,7 @@ class PendingRequest {
   readonly #about: Pick<HandoverRequest, 'kind' | 'by' | 'passes'>
   readonly #bus: Bus
   readonly #clock: Clock
-  readonly #settled = Promise.withResolvers<Outcome>()
+  readonly #outcome = Promise.withResolvers<Outcome>()
   #endsAt: number
   #postponedUntil = 0
   #cancel: () => void
@@ -315,15 +315,15 @@ class PendingRequest {
   }
 
   get outcome(): Promise<Outcome> {
-    return this.#settled.promise
+    return this.#outcome.promise
   }
 
   freed(): void {
-    this.#settled.resolve('freed')
+    this.#outcome.resolve('freed')
   }
 
   fail(reason: unknown): void {
-    this.#settled.reject(reason)
+    this.#outcome.reject(reason)
   }
 
   withdraw(): void {
@@ -331,8 +331,8 @@ class PendingRequest {
   }
 
   answered(granted: boolean): void {
-    if (granted) this.#settled.resolve('granted')
-    else if (this.#question.kind === 'request') this.#settled.resolve('declined')
+    if (granted) this.#outcome.resolve('granted')
+    else if (this.#question.kind === 'request') this.#outcome.resolve('declined')
   }
 
   postponed(ms: number): void {
@@ -368,7 +368,7 @@ class PendingRequest {
 
   #endLater(): () => void {
     const leftMs = this.#endsAt - this.#clock.monotonic()
-    return this.#clock.setTimer(() => this.#settled.resolve('unanswered'), leftMs)
+    return this.#clock.setTimer(() => this.#outcome.resolve('unanswered'), leftMs)
   }
 }
 

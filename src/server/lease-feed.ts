@@ -21,7 +21,7 @@ import {
 } from './options.ts'
 import type { OnError } from './service.ts'
 
-export interface Transition {
+export interface LeaseFeedEvent {
   readonly phase: 'started' | 'renewed' | 'ended' | 'kept' | 'freed'
   readonly lease: LeaseRecord
 }
@@ -62,7 +62,7 @@ export class LeaseFeed {
   /** The leases that keep their resources no longer. */
   readonly #freed = new Map<string, true>()
   readonly #expiries = new ExpiryQueue<KnownLease>()
-  readonly #transitions = createEmitter<Transition>()
+  readonly #events = createEmitter<LeaseFeedEvent>()
   readonly #gaps = createEmitter<void>()
   readonly #timers = new Map<TimerName, () => void>()
   #expiryTimerAt = Infinity
@@ -114,8 +114,8 @@ export class LeaseFeed {
     await this.#watch?.[Symbol.asyncDispose]()
   }
 
-  subscribe(listener: (transition: Transition) => void): () => void {
-    return this.#transitions.subscribe(listener)
+  subscribe(listener: (event: LeaseFeedEvent) => void): () => void {
+    return this.#events.subscribe(listener)
   }
 
   /** The listener is called when something may have been missed. */
@@ -187,18 +187,18 @@ export class LeaseFeed {
     if (longerBy < 0) return
     known.lease = lease
     known.deadline = Math.max(known.deadline, this.#deadlineOf(lease))
-    if (longerBy > 0) this.#transitions.emit({ phase: 'renewed', lease })
+    if (longerBy > 0) this.#events.emit({ phase: 'renewed', lease })
   }
 
   #start(lease: LeaseRecord): void {
     this.#add(lease)
     this.#liveCount++
-    this.#transitions.emit({ phase: 'started', lease })
+    this.#events.emit({ phase: 'started', lease })
   }
 
   #keep(lease: LeaseRecord): void {
     this.#add(lease)
-    this.#transitions.emit({ phase: 'kept', lease })
+    this.#events.emit({ phase: 'kept', lease })
   }
 
   /** An item of the queue never becomes due earlier, so it is added anew. */
@@ -210,7 +210,7 @@ export class LeaseFeed {
   #free(lease: LeaseRecord): void {
     this.#remove(lease)
     setLimited(this.#freed, keyOf(lease), true, MAX_REMEMBERED_LEASES)
-    this.#transitions.emit({ phase: 'freed', lease })
+    this.#events.emit({ phase: 'freed', lease })
   }
 
   #add(lease: LeaseRecord): void {
@@ -243,7 +243,7 @@ export class LeaseFeed {
       this.#endedTokens.delete(resource)
       setLimited(this.#endedTokens, resource, token, MAX_REMEMBERED_LEASES)
     } else setLimited(this.#endedShares, keyOf(lease), true, MAX_REMEMBERED_LEASES)
-    this.#transitions.emit({ phase: 'ended', lease })
+    this.#events.emit({ phase: 'ended', lease })
   }
 
   #armExpiryTimer(): void {

@@ -90,7 +90,7 @@ export class Locks {
       throw isAborted(error) ? new Withdrawn() : error
     })
     if (!answer.granted) return { ...answer, holders: answer.holders.map((lease) => this.#current(lease)) }
-    await this.settle(answer, session_id)
+    await this.acceptGrant(answer, session_id)
     return { granted: true, lease: answer.lease }
   }
 
@@ -191,7 +191,11 @@ export class Locks {
    * Raises the fence before the grant is answered. From then on the previous holder cannot save. `stolen`: those who
    * held the resource before, if the grant ended all of them.
    */
-  async settle({ lease, replaced }: Grant, by: string, stolen: readonly LeaseRecord[] = []): Promise<void> {
+  async acceptGrant(
+    { lease, replaced }: Grant,
+    by: string,
+    stolen: readonly LeaseRecord[] = [],
+  ): Promise<void> {
     const { store, documents, feed } = this.#options
     // Later ones are live: the request was repeated, and its grant ended nothing again.
     for (const one of stolen)

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { LeaseRecord, StoreLoad } from '../core/index.ts'
 import type { Stats, StatsBucket } from '../protocol/index.ts'
-import type { Transition } from './lease-feed.ts'
+import type { LeaseFeedEvent } from './lease-feed.ts'
 
 /** Where figures go. `holdfast/server/node` has one for Prometheus. */
 export interface Meter {
@@ -68,7 +68,7 @@ export class StatsWindow {
     this.#windows = { '15m': new Window(RANGES['15m']), '24h': new Window(RANGES['24h']) }
   }
 
-  onTransition({ phase, lease }: Transition): void {
+  onFeedEvent({ phase, lease }: LeaseFeedEvent): void {
     if (phase === 'started') this.#count((bucket) => bucket.grants++, ageOf(lease, this.#clock))
     if (phase !== 'ended') return
     this.#count((bucket) => {

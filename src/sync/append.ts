@@ -1,6 +1,6 @@
 /**
- * Appends the writes of this context to the log. All writes of one turn become one record, which leaves the context
- * in that turn: what happens to the page afterwards does not matter. What follows is in `settle.ts`.
+ * Appends the writes of this context to the log. All writes of one tick become one record, which leaves the context
+ * in that tick: what happens to the page afterwards does not matter. What follows is in `after-append.ts`.
  */
 import { pause } from '../base/pause.ts'
 import { show } from './format.ts'
@@ -17,10 +17,10 @@ export interface AppendOptions<E extends object, S extends object> extends Parts
   /** Whether the bootstrap has ended. */
   readonly isReady: () => boolean
   /** What is loaded on demand. */
-  readonly methods: () => Promise<{ readonly settle: (record: Appended) => Promise<Settled> }>
+  readonly methods: () => Promise<{ readonly afterAppend: (record: Appended) => Promise<TellResult> }>
 }
 
-/** The record of one turn, on its way to the log. */
+/** The record of one tick, on its way to the log. */
 export interface Appended {
   readonly key: string
   readonly ops: readonly Operation[]
@@ -32,7 +32,7 @@ export interface Appended {
 }
 
 /** Tells other contexts about the operation at this position of the record, or throws why it was refused. */
-export type Settled = (operation: Operation, position: number) => void
+export type TellResult = (operation: Operation, position: number) => void
 
 export interface Append {
   /** Shows the operation at once, and resolves when it is stored. */
@@ -44,11 +44,11 @@ export interface Append {
   readonly onChanged: StorageListener
 }
 
-/** The writes of one turn. */
-interface Turn {
+/** The writes of one tick of the event loop. */
+interface Tick {
   readonly key: string
   readonly ops: Operation[]
-  readonly settled: Promise<Settled>
+  readonly result: Promise<TellResult>
 }
 
 export function createAppend<E extends object, S extends object>(options: AppendOptions<E, S>): Append {
@@ -58,15 +58,15 @@ export function createAppend<E extends object, S extends object>(options: Append
   const nextKey = () => stamp(view.records)
   /** By key of a record: called when the record is carried out. */
   const waiting = new Map<string, (answer: unknown) => void>()
-  let turn: Turn | undefined
+  let tick: Tick | undefined
 
   return {
     async write(operation) {
-      turn ??= startTurn()
-      const { key, ops, settled } = turn
+      tick ??= startTick()
+      const { key, ops, result } = tick
       const position = ops.push(operation) - 1
       view.apply({ add: [[key, operation]] })
-      const tell = await settled
+      const tell = await result
       tell(operation, position)
     },
     nextKey,
@@ -80,12 +80,12 @@ export function createAppend<E extends object, S extends object>(options: Append
     },
   }
 
-  function startTurn(): Turn {
+  function startTick(): Tick {
     const key = nextKey()
     view.unsent.add(key)
     const ops: Operation[] = []
-    const settled = Promise.resolve().then(() => {
-      turn = undefined
+    const result = Promise.resolve().then(() => {
+      tick = undefined
       const soon = options.leavesRecords && view.isSmall
       const record: LogRecord = { format: show(format), ops, ...(soon && { soon }) }
       const answered = soon ? answerTo(key) : undefined
@@ -94,15 +94,15 @@ export function createAppend<E extends object, S extends object>(options: Append
       appended.catch(() => {})
       const made = { key, ops, appended, answered, wasReady: options.isReady() }
       return options.methods().then(
-        ({ settle }) => settle(made),
+        ({ afterAppend }) => afterAppend(made),
         (error) => leave(made, error),
       )
     })
-    return { key, ops, settled }
+    return { key, ops, result }
   }
 
   /** What a write needs cannot be loaded. The record waits in the log, and any context may carry it out. */
-  async function leave({ key, appended, wasReady }: Appended, error: unknown): Promise<Settled> {
+  async function leave({ key, appended, wasReady }: Appended, error: unknown): Promise<TellResult> {
     try {
       await appended
       // Schemas check a change only together with what is stored.

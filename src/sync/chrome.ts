@@ -146,7 +146,7 @@ function messengerOver(api: ChromeApi, tabs: object | false = {}): Messenger {
   if (!hasMethods(api?.runtime, 'sendMessage')) refuse('api', '`chrome` or `browser` of an extension', api)
   return {
     async send(message) {
-      // In this turn, because the page may close.
+      // In this tick, because the page may close.
       const sent = api.runtime.sendMessage(message)
       // Its failure is handled after the query.
       sent.catch(() => {})

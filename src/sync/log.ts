@@ -1,5 +1,5 @@
 /**
- * The log of writes. A context hands each write to the browser in the turn in which it is made, as one record with a
+ * The log of writes. A context hands each write to the browser in the tick in which it is made, as one record with a
  * key of its own, so no other context can overwrite it, and it survives the end of its page.
  *
  *     appended ─▶ in storage, shown by all contexts ─▶ carried out under the lock ─▶ removed

@@ -7,9 +7,9 @@ import { backoffMs, pause } from '../base/pause.ts'
 import { expectFormat, readMeta, show } from './format.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
 import type { Parts } from './options.ts'
+import { createRequestBatch } from './request-batch.ts'
 import { usableSettings } from './settings.ts'
 import { type Items, logOf, readKeys, type StorageListener } from './storage.ts'
-import { createTurns } from './turns.ts'
 import { conform } from './validate.ts'
 import type { View, ViewUpdate } from './view.ts'
 import type { SyncWarningCode } from './warnings.ts'
@@ -43,7 +43,7 @@ export function createReader<E extends object, S extends object>(options: Reader
     begin = resolve
   })
   let reading: ReadonlySet<string> = new Set()
-  const read = createTurns((take) => {
+  const read = createRequestBatch((take) => {
     last = last.then(() => {
       reading = take()
       return loadUntilDone(reading)

@@ -32,7 +32,7 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   /** Reports every change of `state`; with an id, only changes of this entity. Returns a function that ends it. */
   subscribe(listener: ChangeListener<E, S>, id?: string): () => void
   /**
-   * Each write leaves this context in the turn in which it is made, together with the other writes of that turn, and
+   * Each write leaves this context in the tick in which it is made, together with the other writes of that tick, and
    * survives the end of its page. It resolves when it is stored. If that fails, `state` goes back, and it rejects.
    */
   setEntity(id: string, entity: E): Promise<void>

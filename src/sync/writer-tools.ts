@@ -5,8 +5,8 @@ import { expectFormat, hasOtherFormat, readMeta, show } from './format.ts'
 import { isId } from './json.ts'
 import { createLayout, MAX_SHARDS } from './layout.ts'
 import { DONE, isAnswer, readRecord } from './log.ts'
+import { createRequestBatch } from './request-batch.ts'
 import { logOf, readKeys } from './storage.ts'
-import { createTurns } from './turns.ts'
 import { conform } from './validate.ts'
 
 /** What `writing.ts` has from the rest of a sync, because it is loaded on demand: see Pages in ARCHITECTURE. */
@@ -18,7 +18,7 @@ export interface WriterTools {
   readonly conform: typeof conform
   readonly createFold: typeof createFold
   readonly createLayout: typeof createLayout
-  readonly createTurns: typeof createTurns
+  readonly createRequestBatch: typeof createRequestBatch
   readonly expectFormat: typeof expectFormat
   readonly hasOtherFormat: typeof hasOtherFormat
   readonly isAnswer: typeof isAnswer
@@ -40,7 +40,7 @@ export const WRITER_TOOLS: WriterTools = {
   conform,
   createFold,
   createLayout,
-  createTurns,
+  createRequestBatch,
   expectFormat,
   hasOtherFormat,
   isAnswer,

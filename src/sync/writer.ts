@@ -38,11 +38,11 @@ export interface StorageWriterOptions extends MigrateOptions {
 
 export function storageWriter(tools: WriterTools, options: StorageWriterOptions): StorageWriter {
   const writer = new Writer(tools, options)
-  const turns = tools.createTurns<Outcome>(
+  const runFor = tools.createRequestBatch<Outcome>(
     (take) => new Promise((resolve, reject) => writer.carryOut([...take()], resolve).catch(reject)),
   )
   return {
-    carryOut: (key) => turns(key ? [key] : []),
+    carryOut: (key) => runFor(key ? [key] : []),
     perform: (operations) => writer.perform(operations),
   }
 }

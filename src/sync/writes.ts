@@ -1,4 +1,4 @@
-/** The methods of a sync that write. What they are given is checked in the turn in which they are called. */
+/** The methods of a sync that write. What they are given is checked in the tick in which they are called. */
 import { expectFunction, refuse } from '../base/arguments.ts'
 import { expectId, type FieldChanges, fieldChanges, isDeepEqual, jsonCopy, withChanges } from './json.ts'
 import type { Operation } from './log.ts'

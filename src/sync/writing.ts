@@ -3,15 +3,16 @@
  * imports import only types from elsewhere, and get the functions of the rest as `WriterTools`: see Pages in
  * ARCHITECTURE.
  */
+
+import { createAfterAppend } from './after-append.ts'
 import { type AnnounceOptions, createAnnounce } from './announce.ts'
-import type { Append, Appended, Settled } from './append.ts'
+import type { Append, Appended, TellResult } from './append.ts'
 import { hearing } from './hints.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { Parts } from './options.ts'
 import { type RareMethods, rareMethods } from './rare-methods.ts'
 import type { Reader } from './reader.ts'
 import { createSchedule, type ScheduleOptions } from './schedule.ts'
-import { createSettle } from './settle.ts'
 import type { View } from './view.ts'
 import { type StorageWriter, type StorageWriterOptions, storageWriter } from './writer.ts'
 import type { WriterTools } from './writer-tools.ts'
@@ -33,7 +34,7 @@ export interface SyncContext<E extends object, S extends object> extends Parts<E
 /** What a sync has from this module. */
 export interface SyncMethods<E extends object> extends RareMethods<E> {
   /** Sees to it that a record is carried out, or that somebody else does so. */
-  settle(record: Appended): Promise<Settled>
+  afterAppend(record: Appended): Promise<TellResult>
   /** Follows a message that has one of our action names, and returns the answer to it. */
   hear(message: unknown): unknown
 }
@@ -54,7 +55,7 @@ export function createWriting(tools: WriterTools, options: WritingOptions) {
       const context = { ...sync, writer: sync.leavesRecords ? undefined : writer }
       return {
         ...rareMethods(tools, context, announce),
-        settle: createSettle(tools, context, announce),
+        afterAppend: createAfterAppend(tools, context, announce),
         hear: hearing(tools, context),
       }
     },

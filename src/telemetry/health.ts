@@ -13,7 +13,7 @@ import { expectMethods, expectOptions, refuse } from '../base/arguments.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import { type Analysis, expectMoment, type Skipped } from './analysis.ts'
 import type { WindowMetrics } from './metrics.ts'
-import { INCIDENT_SETTLES_MS, WINDOW_MS } from './options.ts'
+import { INCIDENT_FINAL_AFTER_MS, WINDOW_MS } from './options.ts'
 import type { StreamName } from './record.ts'
 import {
   makeThresholds,
@@ -157,20 +157,20 @@ function* observe(
     // A missing window had no events. More of them than `clear_after` change nothing.
     for (
       let gaps = 0;
-      gap < start && gaps < clear_after && isSettled(gap + WINDOW_MS, now);
+      gap < start && gaps < clear_after && isFinal(gap + WINDOW_MS, now);
       gap += WINDOW_MS, gaps++
     )
       yield { state: 'within', start: gap, end: gap + WINDOW_MS, value: 0, samples: 0 }
     gap = end
     const [value, samples] = RULES[rule].read(window)
     const state = stateOf(rule, window, thresholds)
-    if (state !== 'within' || isSettled(end, now)) yield { state, start, end, value: value ?? 0, samples }
+    if (state !== 'within' || isFinal(end, now)) yield { state, start, end, value: value ?? 0, samples }
   }
 }
 
 /** Whether a window with this end has all its lines, except for those of pages that could not send them. */
-export function isSettled(end: number, now: number): boolean {
-  return end + INCIDENT_SETTLES_MS <= now
+export function isFinal(end: number, now: number): boolean {
+  return end + INCIDENT_FINAL_AFTER_MS <= now
 }
 
 export function stateOf(

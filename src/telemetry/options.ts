@@ -34,7 +34,7 @@ export const LEFT_AFTER_MS = 600_000
 /** Figures are counted in windows of this length. */
 export const WINDOW_MS = 15 * 60_000
 /** How long after the end of a window its last lines may come. */
-export const INCIDENT_SETTLES_MS = 60_000
+export const INCIDENT_FINAL_AFTER_MS = 60_000
 /** A wait that an incident calls long. */
 export const LONG_WAIT_MS = 5000
 /** How long a run waits for another one: longer than a run takes that cannot reach Slack and PagerDuty. */

@@ -11,7 +11,7 @@ import { compareUtf8 } from '../base/utf8-order.ts'
 import { createLeases } from '../core/index.ts'
 import { fileStore } from '../stores/file/index.ts'
 import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
-import { INCIDENT_ID, type Incident, isSettled, type LockHealth, lastEnd, overlap } from './health.ts'
+import { INCIDENT_ID, type Incident, isFinal, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
 import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
 import { LOCK_WAIT_MS, WINDOW_MS } from './options.ts'
@@ -253,7 +253,7 @@ function endUnfound(
         .at(-1) ?? since
     const lastGood = Date.parse(lastOut) + thresholds.clear_after * WINDOW_MS
     const isOver = windows.some(
-      ({ start, end }) => Date.parse(start) >= lastGood && isSettled(Date.parse(end), now),
+      ({ start, end }) => Date.parse(start) >= lastGood && isFinal(Date.parse(end), now),
     )
     return isOver ? { ...incident, until: new Date(lastGood + WINDOW_MS).toISOString() } : incident
   })

@@ -103,8 +103,8 @@ async function measureHandOver(managers: readonly Leases[], duration: number): P
   const times: number[] = []
   const end = performance.now() + duration
   let holder = await managers[0]?.acquire(resource)
-  for (let turn = 1; performance.now() < end || times.length === 0; turn++) {
-    const manager = managers[turn % managers.length] as Leases
+  for (let round = 1; performance.now() < end || times.length === 0; round++) {
+    const manager = managers[round % managers.length] as Leases
     const isWaiting = new Promise<void>((resolve) => {
       const unsubscribe = manager.subscribe(({ type }) => {
         if (type !== 'waiting') return

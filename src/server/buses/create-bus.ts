@@ -104,7 +104,7 @@ export function inTurns(
   send: (texts: readonly string[]) => Promise<unknown>,
 ): (...texts: readonly string[]) => Promise<unknown> {
   let waiting: string[] = []
-  let turn: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   const sendWaiting = () => {
     const texts = waiting
     waiting = []
@@ -113,8 +113,8 @@ export function inTurns(
   return (...texts) => {
     const isFirst = waiting.length === 0
     waiting.push(...texts)
-    if (isFirst) turn = turn.then(sendWaiting, sendWaiting)
-    return turn
+    if (isFirst) last = last.then(sendWaiting, sendWaiting)
+    return last
   }
 }
 

@@ -153,7 +153,7 @@ function resourceRoutes(service: Service): Route[] {
           }
         }
         const { lease, replaced } = answer
-        await locks.settle(answer, request.identity.publicId, holders)
+        await locks.acceptGrant(answer, request.identity.publicId, holders)
         return {
           body: { granted: true, lease: toWire(lease), ...(replaced && { replaced: toWire(replaced) }) },
         }

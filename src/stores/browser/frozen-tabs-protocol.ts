@@ -61,8 +61,8 @@ export function createProtocol(
   const moment = (): Moment => ({ mono: clock.monotonic(), wall: clock.now() })
   const open = () => new BroadcastChannel(tagPrefix)
   let stopAnswering: (() => void) | undefined
-  /** When the event loop was last seen to turn. */
-  let turned: Moment
+  /** When the event loop last ran. */
+  let ranAt: Moment
   /** By the name of a lock: who holds it, and in how many rounds in a row it was silent. Kept from one wait to the next. */
   const suspects = new Map<string, { readonly client: string; silentRounds: number }>()
 
@@ -82,11 +82,11 @@ export function createProtocol(
       // Without a tag, this tab only keeps its locks for longer.
       .catch(() => {})
     let cancel = () => {}
-    const turn = () => {
-      turned = moment()
-      cancel = clock.setTimer(turn, roundMs, true)
+    const tick = () => {
+      ranAt = moment()
+      cancel = clock.setTimer(tick, roundMs, true)
     }
-    turn()
+    tick()
     return () => {
       cancel()
       end()
@@ -122,9 +122,9 @@ export function createProtocol(
 
     wasSilent() {
       if (!stopAnswering) return false
-      const { mono, wall } = turned
-      turned = moment()
-      return Math.max(turned.mono - mono, turned.wall - wall) > takeOverMs - roundMs
+      const { mono, wall } = ranAt
+      ranAt = moment()
+      return Math.max(ranAt.mono - mono, ranAt.wall - wall) > takeOverMs - roundMs
     },
 
     async watch({ name, isAwaited = () => true, evict = stealFor.bind(null, name) }, signal) {

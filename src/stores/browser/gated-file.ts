@@ -16,7 +16,7 @@ import type { Clock, Moment, moment } from '../../base/clock.ts'
 import type { LeaseError, messageOf } from '../../base/errors.ts'
 import type { pause } from '../../base/pause.ts'
 import type { nameOf } from '../../clients/browser-errors.ts'
-import { DECISION_MS, GATE_LIMIT_MS, GATE_PAUSE_MS, REMOVAL_MS, SETTLE_MS } from './options.ts'
+import { DECISION_MS, GATE_LIMIT_MS, GATE_PAUSE_MS, RECHECK_MS, REMOVAL_MS } from './options.ts'
 import type { DirectorySource, WebDirectory, WebFile } from './platform.ts'
 
 export interface Content {
@@ -68,14 +68,14 @@ export function gatedFile(
   /** There was no file when this tab last looked. So an empty file is one that could not be written, not a damaged one. */
   let isNew = false
   /** Changes of this tab run one after the other, so that they keep their order and do not compete for the gate. */
-  let turn: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   const open = async () => (typeof source === 'function' ? source() : source)
 
   return {
     read: () => unlessBusy(async () => readFrom(await open())),
     change(decide, create) {
-      const change = turn.then(() => unlessBusy(() => changeOnce(decide, create)))
-      turn = change.catch(() => {})
+      const change = last.then(() => unlessBusy(() => changeOnce(decide, create)))
+      last = change.catch(() => {})
       return change
     },
   }
@@ -128,7 +128,7 @@ export function gatedFile(
       await writer.abort().catch(() => {})
     }
     if (hasGate) return true
-    await pause(clock, SETTLE_MS)
+    await pause(clock, RECHECK_MS)
     return (await readFrom(directory))?.text === text
   }
 

@@ -5,9 +5,9 @@ export const GATE_PAUSE_MS = 10
 /** Less than the five seconds that callers wait for an answer. */
 export const GATE_LIMIT_MS = 4000
 /** Without a gate: from a write to the reading that confirms it. */
-export const SETTLE_MS = 100
+export const RECHECK_MS = 100
 /** Without a gate: from reading to writing. It must end before a competitor has confirmed its own write. */
-export const DECISION_MS = SETTLE_MS / 2
+export const DECISION_MS = RECHECK_MS / 2
 /** Without a gate: from the decision to remove the file until its removal. */
 export const REMOVAL_MS = 5000
 /** How long a tab must be silent before its locks are taken, unless an option says otherwise. */

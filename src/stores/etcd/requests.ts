@@ -35,7 +35,7 @@ import {
   unseen,
 } from './state.ts'
 import type { Transitions } from './transitions.ts'
-import { Turns } from './turns.ts'
+import { WaiterTurns } from './waiter-turns.ts'
 
 export interface RequestsOptions {
   readonly database: EtcdDatabase
@@ -51,14 +51,14 @@ export interface RequestsOptions {
 
 export class Requests {
   readonly #options: RequestsOptions
-  readonly #turns: Turns
+  readonly #turns: WaiterTurns
   readonly #replicas = new Replicas()
   /** Resources that are being settled, and whether something happened since. */
   readonly #settling = new Map<string, boolean>()
 
   constructor(options: RequestsOptions) {
     this.#options = options
-    this.#turns = new Turns(options.clock)
+    this.#turns = new WaiterTurns(options.clock)
   }
 
   async acquire(ask: Ask, stop: Stop): Promise<Answer> {

@@ -31,10 +31,10 @@ type Batch = readonly Pending[]
 
 /**
  * Sends operations to the server. A lone operation is sent at once. Operations that come while others are under way
- * are sent together at the end of their turn of the event loop, which costs a busy process about half as much as
+ * are sent together at the end of their tick of the event loop, which costs a busy process about half as much as
  * single calls. In a cluster, a batch contains operations of one shard only, because a script may use one slot only.
  *
- * Not `clients/together.ts`: a lone operation must not wait for the end of its turn, and a batch that is sent again
+ * Not `clients/together.ts`: a lone operation must not wait for the end of its tick, and a batch that is sent again
  * drops the operations whose callers have gone.
  */
 export class Batches {

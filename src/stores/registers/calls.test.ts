@@ -17,13 +17,13 @@ function holdReads(registers: FakeRegisters): () => void {
   return resolve
 }
 
-/** After some turns of the event loop. */
+/** After some ticks of the event loop. */
 async function isSettled(work: Promise<unknown>): Promise<boolean> {
   let settled = false
   work.then(() => {
     settled = true
   })
-  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  for (let tick = 0; tick < 10; tick++) await new Promise(setImmediate)
   return settled
 }
 

@@ -20,15 +20,15 @@ import type {
 import { isForgettable, type LeaseRow, liveRecords, newRow } from '../lease-row.ts'
 import type { Work } from '../local/calls.ts'
 import { StoreCalls } from '../local/store-calls.ts'
+import { Again, Change, compareAndSet, type Decide, type Seen } from './compare-and-set.ts'
+import { ConflictQueue } from './conflict-queue.ts'
 import type { CheckedOptions } from './options.ts'
 import { Push } from './push.ts'
 import { hasLeases, Queries, readableRows } from './queries.ts'
 import { isWritten, type Register, type Registers } from './registers.ts'
 import { encode, type Intents, type IntentType } from './rows.ts'
-import { Again, Change, type Decide, type Seen, settleRegister } from './settle.ts'
 import { raiseFloor, readFloor } from './token-floor.ts'
 import { idsIn, indexOf, isAhead, type Outcomes, outcomeOf, type Row, tryOut } from './transitions.ts'
-import { Turns } from './turns.ts'
 
 /**
  * The port on registers. Each call reads, decides, and writes if nothing has changed since; otherwise it starts again.
@@ -42,7 +42,7 @@ export class RegisterStore<R extends Register> implements LeaseStore {
   readonly #calls: StoreCalls
   readonly #push: Push<R>
   readonly #queries: Queries<R>
-  readonly #turns: Turns
+  readonly #conflicts: ConflictQueue
 
   constructor(registers: Registers<R>, options: CheckedOptions) {
     const { kind, backend, clock, closeLimitMs, maxInFlight } = options
@@ -59,7 +59,7 @@ export class RegisterStore<R extends Register> implements LeaseStore {
     })
     this.#push = new Push(registers, this.#calls, clock)
     this.#queries = new Queries(registers)
-    this.#turns = new Turns(clock)
+    this.#conflicts = new ConflictQueue(clock)
   }
 
   explain(error: LeaseError): LeaseError {
@@ -77,7 +77,9 @@ export class RegisterStore<R extends Register> implements LeaseStore {
       async (stop) => {
         listeners.expect(ask)
         try {
-          const answer = await this.#settle(ask.resource, stop, (seen) => this.#attempt(ask, seen, stop))
+          const answer = await this.#compareAndSet(ask.resource, stop, (seen) =>
+            this.#attempt(ask, seen, stop),
+          )
           if (answer.granted) this.#push.granted(answer.lease)
           else listeners.refused(ask.id, false)
           return answer
@@ -93,7 +95,7 @@ export class RegisterStore<R extends Register> implements LeaseStore {
   renew({ resource, id, ttl }: RenewAsk, call?: CallOptions): Promise<Renewal> {
     return this.#calls.renew(
       async (stop) => {
-        const renewal = await this.#settle<Renewal>(resource, stop, async (seen) => {
+        const renewal = await this.#compareAndSet<Renewal>(resource, stop, async (seen) => {
           if (!seen.row || !idsIn(seen.row.state).includes(id))
             return { ok: false, holders: await holdersOf(seen) }
           return this.#change(seen.row, 'renew', { id, ttl })
@@ -144,14 +146,19 @@ export class RegisterStore<R extends Register> implements LeaseStore {
     return this.close()
   }
 
-  #settle<T>(resource: string, stop: Stop, decide: Decide<R, T>): Promise<T> {
-    return settleRegister(this.#registers, resource, { turns: this.#turns, clock: this.#clock, stop, decide })
+  #compareAndSet<T>(resource: string, stop: Stop, decide: Decide<R, T>): Promise<T> {
+    return compareAndSet(this.#registers, resource, {
+      conflicts: this.#conflicts,
+      clock: this.#clock,
+      stop,
+      decide,
+    })
   }
 
   #releaseWork(by: ReleaseAsk): Work<Released> {
     return (stop) => {
       if ('id' in by) this.#push.listeners.forget(by.id)
-      return this.#settle<Released>(by.resource, stop, async (seen) => {
+      return this.#compareAndSet<Released>(by.resource, stop, async (seen) => {
         const { row } = seen
         const isThere =
           row &&

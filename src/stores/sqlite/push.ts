@@ -24,7 +24,7 @@ interface SeenQueue {
   /** Of all waiters; `null`: they were not read. */
   readonly ids: ReadonlySet<string> | null
   /** Tells these reservations, and the end of the keeping, from all others; empty if there are none. */
-  readonly turns: string
+  readonly reservations: string
   readonly wakes: ReadonlyMap<string, number>
 }
 
@@ -34,7 +34,7 @@ export class Push {
   /** Something has changed since the places of all waiters were read. */
   #arePlacesDue = false
   #placesReadAt = -Infinity
-  /** By the id of a waiter: the `turns` of which it was told. */
+  /** By the id of a waiter: the `reservations` of which it was told. */
   #told = new Map<string, string>()
   /** Held leases that are still to be checked. */
   #unchecked: LeaseRecord[] = []
@@ -91,8 +91,8 @@ export class Push {
       }
       const inMs = queue.wakes.get(id)
       if (inMs === undefined) continue
-      if (this.#told.get(id) !== queue.turns) listeners.wake(id, inMs)
-      told.set(id, queue.turns)
+      if (this.#told.get(id) !== queue.reservations) listeners.wake(id, inMs)
+      told.set(id, queue.reservations)
     }
     this.#told = told
   }
@@ -103,17 +103,17 @@ export class Push {
     const now = clock.now()
     const stored = queries.find(resource)
     const row = stored ? damaged.decode(stored, now) : null
-    if (!row || stored?.line === null) return { ids: new Set(), turns: '', wakes: new Map() }
+    if (!row || stored?.line === null) return { ids: new Set(), reservations: '', wakes: new Map() }
     const { reserved, leases } = row
     const freeAt = Math.min(...leases.map(({ keptUntil = Infinity }) => keptUntil))
     const waiters = readsPlaces
       ? queries.waiters(resource)
       : queries.firstWaiters(resource, reserved.size + 1)
     row.queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
-    const turns = Array.from(reserved, ([id, { until }]) => `${id} ${until}`)
+    const reservations = Array.from(reserved, ([id, { until }]) => `${id} ${until}`)
     return {
       ids: readsPlaces ? new Set(waiters.map(({ id }) => id)) : null,
-      turns: [freeAt, nextIn(row)?.id, ...turns].join(),
+      reservations: [freeAt, nextIn(row)?.id, ...reservations].join(),
       wakes: wakesOf(row, now),
     }
   }

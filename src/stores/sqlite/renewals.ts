@@ -14,7 +14,7 @@ interface PendingRenewal {
   reject(error: unknown): void
 }
 
-/** Renewals of one turn of the event loop share a transaction, because a server renews thousands at a time. */
+/** Renewals of one tick of the event loop share a transaction, because a server renews thousands at a time. */
 export class Renewals {
   readonly #queue: BusyQueue
   readonly #transitions: Transitions

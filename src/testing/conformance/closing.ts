@@ -31,11 +31,11 @@ export const closingCases: readonly Case[] = [
   {
     title: 'is left without leases by a manager that is closed at any moment of an acquire',
     async run(under) {
-      for (const turns of [0, 1, 2, 3, 5, 8, 13, 21]) {
-        const resource = `closed after ${turns} turns`
+      for (const steps of [0, 1, 2, 3, 5, 8, 13, 21]) {
+        const resource = `closed after ${steps} steps`
         const leases = createLeases(under.store)
         const acquiring = leases.acquire(resource).catch(() => {})
-        for (let n = 0; n < turns; n++) await undefined
+        for (let n = 0; n < steps; n++) await undefined
         await leases.close()
         await acquiring
         await checkHeldBy(under.peer, resource, [])

@@ -31,7 +31,7 @@ export const contentionCases: readonly Case[] = [
           const ask = asking(resource, { ttl: LONG_MS })
           let answer = await on.acquire(ask, PATIENT)
           while (!answer.granted) {
-            await turn()
+            await nextTask()
             answer = await on.acquire(ask, PATIENT)
           }
           const { token } = answer.lease
@@ -44,7 +44,7 @@ export const contentionCases: readonly Case[] = [
           check(token > before, `the token of ${resource} rises from ${before}, got ${token}`)
           inside.set(resource, token)
           last.set(resource, token)
-          await turn()
+          await nextTask()
           inside.delete(resource)
           const { ended } = await on.release({ resource, id: ask.id }, PATIENT)
           checkEqual(ended?.token, token, 'the released token')
@@ -65,7 +65,7 @@ export const contentionCases: readonly Case[] = [
             'served',
             async () => {
               check(++inside === 1, `one holder at a time, got ${inside}`)
-              await turn()
+              await nextTask()
               inside--
               served++
             },
@@ -79,6 +79,6 @@ export const contentionCases: readonly Case[] = [
   },
 ]
 
-function turn(): Promise<void> {
+function nextTask(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve))
 }

@@ -1,17 +1,17 @@
 /** What becomes of a record after it was appended to the log, and what its writer and other contexts are told. */
 import type { Announce } from './announce.ts'
 import { outcomeIn, refusalIn } from './answers.ts'
-import type { Appended, Settled } from './append.ts'
+import type { Appended, TellResult } from './append.ts'
 import type { Operation } from './log.ts'
 import type { Outcome } from './writer.ts'
 import type { WriterTools } from './writer-tools.ts'
 import type { WritingContext } from './writing.ts'
 
-export function createSettle<E extends object, S extends object>(
+export function createAfterAppend<E extends object, S extends object>(
   tools: WriterTools,
   context: WritingContext<E, S>,
   announce: Announce,
-): (record: Appended) => Promise<Settled> {
+): (record: Appended) => Promise<TellResult> {
   const { LeaseError, asLeaseError, conform, expectFormat, logOf } = tools
   const { storage, layout, format, view, schemas, warn, writer, soon } = context
 

@@ -9,7 +9,7 @@ interface Placed {
  * In which order a manager sends its requests and calls their callbacks, because a store need not answer in the order in
  * which it was asked. A request is sent when those of the same name before it have a place.
  */
-export class Turns {
+export class RequestOrder {
   readonly #placed = new Map<string, Placed>()
   #called: Promise<void> = Promise.resolve()
 

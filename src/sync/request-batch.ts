@@ -1,26 +1,26 @@
 /**
- * Work that many ask for and that takes its turn, such as a wait for a lock. `run` is called for the first request, and
- * calls `take` when its turn has come: all requests until then are in its set, and share its result.
+ * Joins requests that wait for the same thing, such as a lock. `run` is called for the first request, and calls `take`
+ * when it can begin: it gets all requests that were made until then, and they all get its result.
  */
-export function createTurns<R>(
+export function createRequestBatch<R>(
   run: (take: () => ReadonlySet<string>) => Promise<R>,
 ): (requests: Iterable<string>) => Promise<R> {
   let next: { readonly requests: Set<string>; readonly result: Promise<R> } | undefined
   return (wanted) => {
-    next ??= startTurn()
+    next ??= startBatch()
     for (const request of wanted) next.requests.add(request)
     return next.result
   }
 
-  function startTurn(): NonNullable<typeof next> {
+  function startBatch(): NonNullable<typeof next> {
     const requests = new Set<string>()
     const begin = () => {
       if (next?.requests === requests) next = undefined
       return requests
     }
-    // In the next microtask, because `run` may take at once.
+    // In the next microtask, because `run` may call `take` at once.
     const result = Promise.resolve().then(() => run(begin))
-    // The turn never came, for example because the lock was refused.
+    // `take` was never called, for example because the lock was refused.
     result.catch(begin)
     return { requests, result }
   }

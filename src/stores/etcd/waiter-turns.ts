@@ -10,7 +10,7 @@ type Place = Stored<StoredWaiter>['entry']
  * Who has its turn, and since when, as this process has seen it. etcd has no clock that can be read, and needs none
  * here: whether a waiter missed its turn decides only who is next, and a lease is granted by a transaction.
  */
-export class Turns {
+export class WaiterTurns {
   readonly #clock: Clock
   readonly #since = new Map<string, Map<string, number>>()
 

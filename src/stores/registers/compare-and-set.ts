@@ -1,9 +1,9 @@
 /** Compare and set: read, decide, and write if nothing has changed since. Otherwise start again. */
 import type { Stop } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { ConflictQueue } from './conflict-queue.ts'
 import type { Reading, Register, Registers } from './registers.ts'
 import { type Row, rowOf } from './transitions.ts'
-import type { Turns } from './turns.ts'
 
 /** A resource as it was read. */
 export interface Seen<R extends Register> {
@@ -33,17 +33,17 @@ export class Again<R extends Register> {
   }
 }
 
-interface SettleOptions<R extends Register, T> {
-  readonly turns: Turns
+interface CompareAndSetOptions<R extends Register, T> {
+  readonly conflicts: ConflictQueue
   readonly clock: Clock
   readonly stop: Stop
   readonly decide: Decide<R, T>
 }
 
-export async function settleRegister<R extends Register, T>(
+export async function compareAndSet<R extends Register, T>(
   registers: Registers<R>,
   resource: string,
-  { turns, clock, stop, decide }: SettleOptions<R, T>,
+  { conflicts, clock, stop, decide }: CompareAndSetOptions<R, T>,
 ): Promise<T> {
   const look = async (latest: Reading<R, R | null> | null) => {
     stop.throwIfAborted()
@@ -59,14 +59,14 @@ export async function settleRegister<R extends Register, T>(
   const second = await look(written.latest)
   // Often the write that came first was the grant of another caller, and there is nothing left to write.
   if (!(second instanceof Change)) return second
-  return turns.take(resource, async (hasWaited) => {
+  return conflicts.take(resource, async (hasWaited) => {
     let next = hasWaited ? await look(null) : second
-    for (let conflicts = 1; ; conflicts++) {
+    for (let count = 1; ; count++) {
       if (!(next instanceof Change)) return next
       const started = clock.monotonic()
       const result = await next.write()
       if (!(result instanceof Again)) return result
-      const hasPaused = await turns.pause(conflicts, clock.monotonic() - started, stop)
+      const hasPaused = await conflicts.pause(count, clock.monotonic() - started, stop)
       next = await look(hasPaused ? null : result.latest)
     }
   })

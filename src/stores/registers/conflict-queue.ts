@@ -7,7 +7,7 @@ import { DOUBLINGS, LONGEST_PAUSE_MS, TURN_LIMIT_MS } from './options.ts'
  * Of several writes to one register at once only one succeeds. Repeated at once, the writes of 50 holders would take
  * 1 275 attempts. So the calls of one store that met a conflict take turns, and between processes they pause by chance.
  */
-export class Turns {
+export class ConflictQueue {
   readonly #clock: Clock
   /** By the name of the register: when the turn of the last one ends. */
   readonly #last = new Map<string, Promise<unknown>>()
