@@ -1,4 +1,4 @@
-/** Acquire and release, and hand-over to a waiter, beside proper-lockfile. */
+/** Acquire and release, and handoff to a waiter, beside proper-lockfile. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export async function run(): Promise<void> {
   const peer = await loadPeer()
   if (!peer) console.log(`${PEER} is not installed in bench/: it is left out`)
   await compareUncontended(directory, peer)
-  await compareHandOver(directory, peer)
+  await compareHandoff(directory, peer)
   rmSync(directory, { recursive: true })
 }
 
@@ -62,7 +62,7 @@ async function compareUncontended(directory: string, peer: Lockfile | null): Pro
 }
 
 /** Two stores, as two processes have them, hand one lease to each other. */
-async function compareHandOver(directory: string, peer: Lockfile | null): Promise<void> {
+async function compareHandoff(directory: string, peer: Lockfile | null): Promise<void> {
   const stores = [fileStore(join(directory, 'shared')), fileStore(join(directory, 'shared'))]
   const managers = stores.map((store) => createLeases(store))
   const leases = await handOver(async (turn) => {
@@ -77,7 +77,7 @@ async function compareHandOver(directory: string, peer: Lockfile | null): Promis
     const polled = await handOver(() => peer.lock(path, { retries }))
     rows.push(row(`${PEER}, retried every 10 ms`, polled))
   }
-  printTable(`File, hand-over to one waiter, ${HAND_OVERS} times`, rows)
+  printTable(`File, handoff to one waiter, ${HAND_OVERS} times`, rows)
 }
 
 /** Milliseconds from the call of each release to the next grant. */

@@ -7,7 +7,7 @@ import { printTable, quantile } from './measure.ts'
 import type { scenarios } from './web/page.ts'
 
 type Scenarios = typeof scenarios
-const TAKE_OVERS = 15
+const TAKEOVERS = 15
 
 export async function run(): Promise<void> {
   await using site = await serveModule(join(import.meta.dirname, 'web/page.ts'))
@@ -21,8 +21,8 @@ export async function run(): Promise<void> {
       ...medians.map(({ name, micros }) => [name, micros.toFixed(0), (micros / bare).toFixed(2)]),
     ])
     const waits: number[] = []
-    for (let round = 0; round < TAKE_OVERS; round++) waits.push(await takeOver(browser, site))
-    printTable('Take-over after the holder was closed', [
+    for (let round = 0; round < TAKEOVERS; round++) waits.push(await takeOver(browser, site))
+    printTable('Takeover after the holder was closed', [
       ['', 'p50 ms', 'max ms'],
       ['standby in another tab', `${quantile(waits, 0.5)}`, `${Math.max(...waits)}`],
     ])

@@ -7,7 +7,7 @@ import { HOLD_MS, type Hold, now, type OpenRival, WAITERS } from './rival.ts'
 
 interface Drain {
   readonly ms: number
-  readonly handOvers: readonly number[]
+  readonly handoffs: readonly number[]
   readonly callsEach: number | null
   /** Grants to one who stood behind another that was still waiting; `null` where there is no line. */
   readonly outOfOrder: number | null
@@ -38,7 +38,7 @@ export async function compareDrains(contest: Contest): Promise<void> {
     }
     const where = processes === 1 ? 'one process' : `${processes} processes`
     printTable(
-      `${contest.title}, ${WAITERS} waiters in ${where}, ${HOLD_MS} ms hold; hand-over from release call to grant`,
+      `${contest.title}, ${WAITERS} waiters in ${where}, ${HOLD_MS} ms hold; handoff from release call to grant`,
       [
         ['', 'drain ms', 'p50 ms', 'p99 ms', 'calls each', 'out of order'],
         ...[...drains].map(([name, of]) => row(name, of)),
@@ -69,7 +69,7 @@ async function drain(
   const calls = reports.map((report) => report.calls)
   return {
     ms: (holds.at(-1)?.released ?? 0) - start,
-    handOvers: holds.map((hold, n) => hold.granted - (holds[n - 1]?.released ?? start)),
+    handoffs: holds.map((hold, n) => hold.granted - (holds[n - 1]?.released ?? start)),
     callsEach: calls.includes(null) ? null : sum(calls) / WAITERS,
     outOfOrder: countOutOfOrder(holds),
   }
@@ -97,7 +97,7 @@ function startCrowd(orders: Orders) {
 }
 
 function row(name: string, drains: readonly Drain[]): string[] {
-  const handOvers = drains.flatMap((drain) => drain.handOvers)
+  const handoffs = drains.flatMap((drain) => drain.handoffs)
   const calls = drains.map((drain) => drain.callsEach)
   const outOfOrder = drains.map((drain) => drain.outOfOrder)
   return [
@@ -106,8 +106,8 @@ function row(name: string, drains: readonly Drain[]): string[] {
       drains.map(({ ms }) => ms),
       0.5,
     ).toFixed(0),
-    quantile(handOvers, 0.5).toFixed(2),
-    quantile(handOvers, 0.99).toFixed(2),
+    quantile(handoffs, 0.5).toFixed(2),
+    quantile(handoffs, 0.99).toFixed(2),
     calls.includes(null) ? '' : (sum(calls) / calls.length).toFixed(2),
     outOfOrder.includes(null) ? '' : String(sum(outOfOrder)),
   ]

@@ -48,18 +48,18 @@ export async function compareSharing(
       if (woken !== undefined) wakes[name] = [...(wakes[name] ?? []), woken]
     }
   printTable(
-    `${title}, ${CALLERS} callers on ${PERMITS} permits, ${HOLD_MS} ms hold; hand-over from release call to grant`,
+    `${title}, ${CALLERS} callers on ${PERMITS} permits, ${HOLD_MS} ms hold; handoff from release call to grant`,
     [
       ['', 'drain ms', 'p50 ms', 'p99 ms', 'calls each', 'out of order'],
       ...Object.entries(drains).map(([name, rounds]) => {
-        const handOvers = rounds.flatMap((round) => round.handOvers)
+        const handoffs = rounds.flatMap((round) => round.handoffs)
         const times = rounds.map((round) => round.ms)
         const outOfOrder = rounds.reduce((sum, round) => sum + round.outOfOrder, 0)
         return [
           name,
           quantile(times, 0.5).toFixed(0),
-          quantile(handOvers, 0.5).toFixed(2),
-          quantile(handOvers, 0.99).toFixed(2),
+          quantile(handoffs, 0.5).toFixed(2),
+          quantile(handoffs, 0.99).toFixed(2),
           rounds[0]?.callsEach?.toFixed(2) ?? '',
           String(outOfOrder),
         ]
@@ -97,7 +97,7 @@ async function drain(rival: SharingRival) {
   return {
     ms: (ends.at(-1) ?? 0) - start,
     // A release makes room for the one that is granted next.
-    handOvers: turns.slice(PERMITS).map(({ granted }, n) => granted - (ends[n] ?? start)),
+    handoffs: turns.slice(PERMITS).map(({ granted }, n) => granted - (ends[n] ?? start)),
     callsEach: calls === null || rival.calls === null ? null : (rival.calls - calls) / CALLERS,
     // Callers that hold together may see their answers in any order.
     outOfOrder: turns.filter(({ place }, n) => Math.abs(place - n) >= PERMITS).length,

@@ -11,17 +11,17 @@ export const CLOSE_STORE_LIMIT_MS = 1000
 
 // run
 
-/** The time that SIGKILL may take: this share of the TTL, but at most the limit. */
-export const KILL_SHARE = 0.08
+/** The time that SIGKILL may take: this fraction of the TTL, but at most the limit. */
+export const KILL_FRACTION = 0.08
 export const KILL_LIMIT_MS = 2000
 /** A timer may stand still while the machine sleeps, so the time is checked again at least this often. */
 export const COUNTDOWN_CHECK_EVERY_MS = 1000
-/** How often the guard looks whether processes of the command are left. */
-export const GUARD_CHECK_EVERY_MS = 50
-/** How long the guard looks for a command that `run` may have started before it was killed. */
-export const GUARD_SEARCH_LIMIT_MS = 2000
-/** A guard that does not exit within this time is stopped, and has not ended the command. */
-export const GUARD_EXIT_LIMIT_MS = 1000
+/** How often the watchdog looks whether processes of the command are left. */
+export const WATCHDOG_CHECK_EVERY_MS = 50
+/** How long the watchdog looks for a command that `run` may have started before it was killed. */
+export const WATCHDOG_SEARCH_LIMIT_MS = 2000
+/** A watchdog that does not exit within this time is stopped, and has not ended the command. */
+export const WATCHDOG_EXIT_LIMIT_MS = 1000
 /** How often a session is looked at while it ends. */
 export const SESSION_CHECK_EVERY_MS = 20
 /** A process that is still there this long after SIGKILL hangs in the kernel. */

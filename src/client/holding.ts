@@ -10,7 +10,7 @@ import type { LossReason } from '../core/index.ts'
 import { type Keeper, keepLease } from '../core/keep-lease.ts'
 import { MAX_POSTPONE_MS, MIN_POSTPONE_MS } from '../protocol/names.ts'
 import { type ApiResponse, type Body, isSignedOut } from './api.ts'
-import { HandoverRequests } from './handover-requests.ts'
+import { HandoffRequests } from './handoff-requests.ts'
 import { type Grant, HoldRequests, type HoldRequestsOptions } from './hold-requests.ts'
 import { watchIdleHolder } from './idle-holder.ts'
 import { endsLease, type RoomTerms } from './lock-messages.ts'
@@ -37,7 +37,7 @@ export class Holding {
   readonly #options: HoldingOptions
   readonly #room: RoomLock
   readonly #requests: HoldRequests
-  readonly #handoverRequests: HandoverRequests
+  readonly #handoffRequests: HandoffRequests
   readonly #pending: PendingRequests
   readonly #onPeopleEvent: (event: string, data: Body) => void
   #kept: Keeper | undefined
@@ -59,7 +59,7 @@ export class Holding {
     this.#options = options
     this.#room = room
     this.#requests = requests
-    this.#handoverRequests = new HandoverRequests({
+    this.#handoffRequests = new HandoffRequests({
       clock,
       view,
       refresh: () => updates.refresh(),
@@ -188,13 +188,13 @@ export class Holding {
   }
 
   onResponse(response: ApiResponse): void {
-    this.#handoverRequests.onResponse(response)
+    this.#handoffRequests.onResponse(response)
     this.#grantOwn()
   }
 
   onEvent(event: string, data: Body): void {
     this.#onPeopleEvent(event, data)
-    this.#handoverRequests.onEvent(event, data)
+    this.#handoffRequests.onEvent(event, data)
     this.#grantOwn()
     const kept = this.#kept
     if (kept && endsLease(event, data, kept.record.token)) kept.lose('ended')

@@ -88,7 +88,7 @@ describe('a holder without input', () => {
     expect(handOver).toHaveBeenCalledTimes(1)
   })
 
-  it('a holder without input is not asked because of a request that it has postponed, of its own tab, or of a take-over', async () => {
+  it('a holder without input is not asked because of a request that it has postponed, of its own tab, or of a takeover', async () => {
     await clock.advance(IDLE_MS)
     view.change({ request: { ...REQUEST, postponedUntil: 1 } })
     view.change({ request: { ...REQUEST, isOwn: true } })

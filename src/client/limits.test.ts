@@ -85,7 +85,7 @@ describe('a limit of the server', () => {
     expect(await turn).toBe(false)
   })
 
-  it('a limit of the server of requests is the error of a save and of a take-over, with the time to wait', async () => {
+  it('a limit of the server of requests is the error of a save and of a takeover, with the time to wait', async () => {
     await using bed = await serviceBed()
     connect(bed)
     await using lock = open(bed)

@@ -84,7 +84,7 @@ describe('a request for the lock', () => {
   })
 })
 
-describe('a take-over and a request to hand over whose response is withheld', () => {
+describe('a takeover and a request to hand over whose response is withheld', () => {
   const SAID = { ...UNLOCKED, grace_ms: 5000, answer_within_ms: 15_000 }
   const GRANT = { success: true, locked_at: LOCKED_AT, expires_in_ms: 30_000, token: 5 }
   const demands = [
@@ -130,7 +130,7 @@ describe('a take-over and a request to hand over whose response is withheld', ()
     expect(await demand).toMatchObject({ lease: { token: 5 } })
   })
 
-  it('a take-over and a request to hand over whose response is withheld fails if another tab still has the lock', async () => {
+  it('a takeover and a request to hand over whose response is withheld fails if another tab still has the lock', async () => {
     const answer = (method: string) => (method === 'GET' ? SAID : new Response('{}', { status: 409 }))
     const { requests, clock } = withhold(answer)
     const demand = requests.demand('takeover', never).catch((error: unknown) => error)
@@ -139,7 +139,7 @@ describe('a take-over and a request to hand over whose response is withheld', ()
     expect(await demand).toMatchObject({ code: 'store-unavailable' })
   })
 
-  it('a take-over and a request to hand over whose response is withheld does not ask again after a withdrawal', async () => {
+  it('a takeover and a request to hand over whose response is withheld does not ask again after a withdrawal', async () => {
     const { requests, sent, clock } = withhold((method) => (method === 'GET' ? SAID : GRANT))
     const demand = requests.demand('takeover', never).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(1)

@@ -200,7 +200,7 @@ export interface Ask {
   readonly queued?: (isQueued: boolean) => void
   /**
    * Called once if the store learns that another caller ended the lease it granted to this request: by force, by a
-   * take-over or by a steal. Not after the release of this id, nor after its expiry; then it may be forgotten.
+   * takeover or by a steal. Not after the release of this id, nor after its expiry; then it may be forgotten.
    */
   readonly lost?: () => void
   /**

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { FakeChannel, useFakeChannels } from '../../test/web/fake-channels.ts'
 import { projectBed } from '../../test/web/project-bed.ts'
 
-const TAKE_OVER_MS = 30_000
+const TAKEOVER_MS = 30_000
 
 // The fake clock does not wait until a module is loaded on demand.
 beforeAll(() => import('../stores/browser/frozen-tabs-protocol.ts'))
@@ -13,7 +13,7 @@ afterEach(() => {
 
 async function bedWithHolder() {
   const bed = projectBed()
-  const openTab = () => bed.openTab({ takeoverAfter: TAKE_OVER_MS })
+  const openTab = () => bed.openTab({ takeoverAfter: TAKEOVER_MS })
   const holder = openTab()
   const lease = await bed.finished(holder.locks.acquireProjectLock())
   const [channel] = FakeChannel.open
@@ -35,7 +35,7 @@ describe('a tab that waits', () => {
     const { clock, channel, holder, holds, lease, wait } = await bedWithHolder()
     const waiter = wait()
     channel.freeze()
-    await clock.advance(TAKE_OVER_MS - 1000)
+    await clock.advance(TAKEOVER_MS - 1000)
     expect(waiter.isGranted).toBe(false)
     await clock.advance(6000)
     expect(waiter.isGranted).toBe(true)
@@ -54,7 +54,7 @@ describe('a tab that waits', () => {
     const { clock, holds, wait } = await bedWithHolder()
     FakeChannel.deliver = (deliver) => clock.setTimer(deliver, 7000)
     const waiter = wait()
-    await clock.advance(20 * TAKE_OVER_MS)
+    await clock.advance(20 * TAKEOVER_MS)
     expect(waiter.isGranted).toBe(false)
     expect(holds()).toBe(true)
   })
@@ -64,7 +64,7 @@ describe('a tab that waits', () => {
     const waiter = wait()
     for (let n = 0; n < 5; n++) {
       channel.freeze()
-      await clock.advance(TAKE_OVER_MS - 6000)
+      await clock.advance(TAKEOVER_MS - 6000)
       channel.thaw()
       await clock.advance(6000)
     }
@@ -76,7 +76,7 @@ describe('a tab that waits', () => {
     const { clock, channel, wait } = await bedWithHolder()
     const [first, second] = [wait(), wait()]
     channel.freeze()
-    await clock.advance(10 * TAKE_OVER_MS)
+    await clock.advance(10 * TAKEOVER_MS)
     expect([first.isGranted, second.isGranted]).toEqual([true, false])
   })
 
@@ -90,7 +90,7 @@ describe('a tab that waits', () => {
       isGranted = true
     })
     wait(tab)
-    await clock.advance(10 * TAKE_OVER_MS)
+    await clock.advance(10 * TAKEOVER_MS)
     expect(isGranted).toBe(false)
   })
 
@@ -99,7 +99,7 @@ describe('a tab that waits', () => {
     channel.freeze()
     vi.stubGlobal('BroadcastChannel', undefined)
     const waiter = wait()
-    await clock.advance(10 * TAKE_OVER_MS)
+    await clock.advance(10 * TAKEOVER_MS)
     expect(waiter.isGranted).toBe(false)
   })
 
@@ -113,7 +113,7 @@ describe('a tab that waits', () => {
       .then(() => {
         isGranted = true
       })
-    await clock.advance(10 * TAKE_OVER_MS)
+    await clock.advance(10 * TAKEOVER_MS)
     expect(isGranted).toBe(false)
   })
 })
@@ -121,7 +121,7 @@ describe('a tab that waits', () => {
 describe('a tab that holds the lock', () => {
   it('a tab that holds the lock may not write after the machine slept, until it knows that the lock is still its own', async () => {
     const { clock, finished, holder, holds, lease } = await bedWithHolder()
-    clock.jump(TAKE_OVER_MS)
+    clock.jump(TAKEOVER_MS)
     expect(holds()).toBe(false)
     await finished(holder.locks.renewProjectLock(lease))
     await clock.advance(1)

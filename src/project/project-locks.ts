@@ -20,8 +20,8 @@ import { randomId } from '../base/random-id.ts'
 import { nameOf } from '../clients/browser-errors.ts'
 import type { LeaseEvent } from '../core/index.ts'
 import { createManager } from '../core/manager.ts'
-import { checkTakeOver } from '../stores/browser/frozen-tabs.ts'
-import { TAKE_OVER_MS } from '../stores/browser/options.ts'
+import { checkTakeover } from '../stores/browser/frozen-tabs.ts'
+import { TAKEOVER_MS } from '../stores/browser/options.ts'
 import type { DirectorySource, WebLocks } from '../stores/browser/platform.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import { type AcquireRequest, acquireClaim, type Backends, checkAcquireOptions } from './acquire.ts'
@@ -81,7 +81,7 @@ export function createProjectLocks(options: ProjectLocksOptions): ProjectLocks {
   const checked = checkEach(options, CHECKS) as ProjectLocksOptions
   const { namespace, locks: webLocks = globalThis.navigator?.locks } = checked
   CHECKS.namespace('namespace', namespace)
-  const { directory, takeoverAfter = TAKE_OVER_MS } = checked
+  const { directory, takeoverAfter = TAKEOVER_MS } = checked
   const { clock = workerClock(), page = globalThis.window } = checked
   const events = createLockEvents(clock)
   const { subscribe } = events
@@ -257,7 +257,7 @@ const CHECKS: Checks<ProjectLocksOptions> = {
     if (typeof value !== 'function' && !hasMethods(value, 'getDirectoryHandle'))
       refuse(option, 'a directory handle or a function', value)
   },
-  takeoverAfter: checkTakeOver,
+  takeoverAfter: checkTakeover,
   clock: expectClock,
   page: (option, value) => expectMethods(option, value, 'an EventTarget', 'addEventListener'),
 }

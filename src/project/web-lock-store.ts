@@ -18,10 +18,10 @@ export function projectWebLockStore(
   locks: () => WebLocks,
   prefix: string,
   clock: Clock,
-  takeOverMs: number,
+  takeoverMs: number,
   claims: ReadonlyMap<string, Claim>,
 ): ProjectWebLockStore {
-  const webLocks = tabLocks(locks, prefix, clock, takeOverMs)
+  const webLocks = tabLocks(locks, prefix, clock, takeoverMs)
   const leaseOf = (resource: string, id: string, owner = id) => describe(resource, { id, owner }, clock.now())
 
   return {

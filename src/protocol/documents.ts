@@ -45,7 +45,7 @@ export const lockBeat = v.object({ name: v.exactOptional(v.nullable(personName))
  * Somebody wants the lock of the holder. `passes`: the waiters who were in the queue before that client, the first of
  * them by name. Absent if there are none. `postponed_ms`: the holder has asked for so much more time.
  */
-export const handoverRequest = v.object({
+export const handoffRequest = v.object({
   request_id: requestId,
   kind: v.picklist(['takeover', 'request']),
   by: person,
@@ -54,7 +54,7 @@ export const handoverRequest = v.object({
   postponed_ms: v.exactOptional(milliseconds),
 })
 /** For the holder only: the oldest request that is open and not answered. */
-const asked = { request: v.exactOptional(handoverRequest) }
+const asked = { request: v.exactOptional(handoffRequest) }
 export const lockGranted = v.object({ ...success.entries, ...held, token, ...asked, ...terms })
 export const lockRenewed = v.object({ ...success.entries, ...held, token, ...asked })
 export const alreadyLocked = v.object({
@@ -92,7 +92,7 @@ export const roomLocks = v.object({
 /** The body of `sendBeacon`, which cannot set a header. */
 export const releaseBody = v.object({ client_id: v.exactOptional(clientId), token })
 /** The holder hands over, declines, or asks for more time: the request stays open, and is shown again after it. */
-export const handoverAnswer = v.union([
+export const handoffAnswer = v.union([
   v.object({ request_id: requestId, granted: v.boolean() }),
   v.object({
     request_id: requestId,
@@ -122,7 +122,7 @@ export const revisionMismatch = v.object({
 })
 export const documentSaved = v.object({ ...success.entries, token, saved_at: instant, revision })
 
-export type HandoverRequest = v.InferOutput<typeof handoverRequest>
+export type HandoffRequest = v.InferOutput<typeof handoffRequest>
 export type Person = v.InferOutput<typeof person>
 export type LockGranted = v.InferOutput<typeof lockGranted>
 export type LockRenewed = v.InferOutput<typeof lockRenewed>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { handoverRequest, person } from './documents.ts'
+import { handoffRequest, person } from './documents.ts'
 import { instant, milliseconds, requestId, revision, token } from './fields.ts'
 
 const room = { room_id: v.string() }
@@ -20,7 +20,7 @@ export const documentEvents = {
    */
   'document.takeover-requested': v.object({
     ...room,
-    ...handoverRequest.entries,
+    ...handoffRequest.entries,
     token,
   }),
   /** The holder has asked the one who wants the lock (`by`) for so much more time. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/records.ts'
 
 /**
- * Carries what the nodes of one service tell each other beside lease changes: saves, handover requests, presence.
+ * Carries what the nodes of one service tell each other beside lease changes: saves, handoff requests, presence.
  * Each message reaches every node at most once, including the node that sent it, and the messages of one node arrive
  * in order. A message that is sent while a connection is down is lost, so nothing may depend on a single message.
  */

@@ -5,7 +5,7 @@ import { type ChannelsHub, createChannels } from './channels/index.ts'
 import { ClientPlaces } from './client-places.ts'
 import type { LockServerOptions } from './create.ts'
 import type { Dependencies } from './dependencies.ts'
-import { Handover } from './handover.ts'
+import { Handoff } from './handoff.ts'
 import { HolderNames } from './holder-names.ts'
 import { type Authenticator, channelCheck } from './http/authentication.ts'
 import { defaultAuthorize, roomResource } from './identity.ts'
@@ -13,11 +13,11 @@ import { LeaseFeed } from './lease-feed.ts'
 import { Locks } from './locks.ts'
 import { errorFields } from './log.ts'
 import { checkDependencies, sharedCheck } from './readiness.ts'
+import { RoomQueues } from './room-queues.ts'
 import { termsOf as roomTermsOf } from './room-terms.ts'
 import type { OnError, Service } from './service.ts'
 import { StatsWindow } from './stats.ts'
 import { WaiterLimits } from './waiter-limits.ts'
-import { WaitingList } from './waiting-list.ts'
 import { Withdrawals } from './withdrawals.ts'
 
 /** Makes the parts of a service and connects them. Nothing runs yet. */
@@ -42,14 +42,14 @@ export function createService(
   const names = new HolderNames()
   const announcer = new Announcer({ channels, bus, clock, termsOf, names })
   const stats = new StatsWindow(clock)
-  const waitingList = new WaitingList({
+  const roomQueues = new RoomQueues({
     bus,
     clock,
     onChange: (event) => announcer.sendToRoom('document.line', event),
     onMoved: (room, id) => locks.supersede(room, id),
     onError,
   })
-  const shared = { feed, names, announcer, waitingList, clock, termsOf, onError }
+  const shared = { feed, names, announcer, roomQueues, clock, termsOf, onError }
   const locks: Locks = new Locks({
     ...shared,
     store,
@@ -59,7 +59,7 @@ export function createService(
     onChange: (change) => meter && notify(() => meter.lease(change)),
   })
   const { grace, answerWithin, unanswered } = settings
-  const handover = new Handover({ ...shared, locks, bus, grace, answerWithin, unanswered })
+  const handoff = new Handoff({ ...shared, locks, bus, grace, answerWithin, unanswered })
   const waiterLimits = new WaiterLimits(settings)
   return {
     ...shared,
@@ -76,8 +76,8 @@ export function createService(
     waiterLimits,
     locks,
     clientPlaces: new ClientPlaces({ store, channels, limits: waiterLimits, clock, onError }),
-    handover,
-    withdrawals: new Withdrawals({ bus, clock, locks, handover, onError }),
+    handoff,
+    withdrawals: new Withdrawals({ bus, clock, locks, handoff, onError }),
     stats,
     failures: sharedCheck(() => checkDependencies({ store, documents, audit, bus }, clock), clock),
   }

@@ -105,7 +105,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     draining: draining.signal,
     stop: stopping.signal,
   })
-  const { store, channels, settings, log, meter, feed, announcer, waitingList, locks, stats } = service
+  const { store, channels, settings, log, meter, feed, announcer, roomQueues, locks, stats } = service
   const { isOwnHost, senderOf } = channels
   const { clientOf } = options
   const app = createApp(
@@ -121,7 +121,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
     return closing
   }
   async function shutDown(): Promise<void> {
-    notify(log, 'info', 'stopping', { sockets: channels.sockets, waiters: waitingList.size })
+    notify(log, 'info', 'stopping', { sockets: channels.sockets, waiters: roomQueues.size })
     stopping.abort(new Stopping())
     locks.stop()
     stopSweeping()
@@ -135,8 +135,8 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   try {
     subscription = await bus.subscribe((message) => {
       announcer.receive(message)
-      service.handover.receive(message)
-      waitingList.receive(message)
+      service.handoff.receive(message)
+      roomQueues.receive(message)
       service.withdrawals.receive(message)
     })
     await feed.start()
@@ -147,7 +147,7 @@ export async function createLockServer(options: LockServerOptions): Promise<Lock
   announcer.follow(feed)
   meter?.observe(() => ({
     locks: feed.live,
-    waiters: waitingList.size,
+    waiters: roomQueues.size,
     sockets: channels.sockets,
     store: store.load,
   }))

@@ -34,7 +34,7 @@ export type Action =
   | 'read'
   /** Hear a public channel that is not the channel of a room. The resource is the channel. */
   | 'subscribe'
-  /** Lock, renew, unlock, ask for a handover. */
+  /** Lock, renew, unlock, ask for a handoff. */
   | 'lock'
   | 'save'
   | 'takeover'

@@ -7,17 +7,17 @@ import type { AuditLog } from './audit.ts'
 import type { Channels } from './channels/index.ts'
 import type { ClientPlaces } from './client-places.ts'
 import type { DocumentStore } from './documents.ts'
-import type { Handover } from './handover.ts'
+import type { Handoff } from './handoff.ts'
 import type { HolderNames } from './holder-names.ts'
 import type { Authorize, Identity } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import type { Locks } from './locks.ts'
 import type { Log } from './log.ts'
 import type { DependencyFailure } from './readiness.ts'
+import type { RoomQueues } from './room-queues.ts'
 import type { Terms } from './room-terms.ts'
 import type { Meter, StatsWindow } from './stats.ts'
 import type { WaiterLimits } from './waiter-limits.ts'
-import type { WaitingList } from './waiting-list.ts'
 import type { Withdrawals } from './withdrawals.ts'
 
 /** The parts of a running service, for its routes. */
@@ -36,12 +36,12 @@ export interface Service {
   readonly feed: LeaseFeed
   readonly announcer: Announcer
   readonly names: HolderNames
-  readonly waitingList: WaitingList
+  readonly roomQueues: RoomQueues
   readonly termsOf: (room: string) => Terms
   readonly waiterLimits: WaiterLimits
   readonly locks: Locks
   readonly clientPlaces: ClientPlaces
-  readonly handover: Handover
+  readonly handoff: Handoff
   readonly withdrawals: Withdrawals
   readonly stats: StatsWindow
   /** What the service depends on and cannot use now. */

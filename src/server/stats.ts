@@ -49,7 +49,7 @@ interface Bucket {
   ends: number
   expiries: number
   lost: number
-  waited: number
+  waitCount: number
   readonly waits: number[]
 }
 
@@ -89,7 +89,7 @@ export class StatsWindow {
   onWaited(ms: number): void {
     this.#count((bucket) => {
       const index =
-        bucket.waited++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
+        bucket.waitCount++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
       bucket.waits[index] = ms
     })
   }
@@ -164,15 +164,25 @@ class Window {
 }
 
 function emptyBucket(number: number): Bucket {
-  return { number, grants: 0, answered: 0, refusals: 0, ends: 0, expiries: 0, lost: 0, waited: 0, waits: [] }
+  return {
+    number,
+    grants: 0,
+    answered: 0,
+    refusals: 0,
+    ends: 0,
+    expiries: 0,
+    lost: 0,
+    waitCount: 0,
+    waits: [],
+  }
 }
 
-function summaryOf({ number, waited, waits, ...counts }: Bucket, bucketMs: number): StatsBucket {
+function summaryOf({ number, waitCount, waits, ...counts }: Bucket, bucketMs: number): StatsBucket {
   const sorted = waits.toSorted((a, b) => a - b)
   const quantile = (q: number) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? null
   return {
     at: new Date(number * bucketMs).toISOString(),
     ...counts,
-    waits: { count: waited, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) },
+    waits: { count: waitCount, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) },
   }
 }

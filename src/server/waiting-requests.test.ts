@@ -455,7 +455,7 @@ async function waitingNames(): Promise<string[]> {
   return waiting.map(({ name }: { name: string }) => name)
 }
 
-/** The names on the waiting list, as the room was last told. */
+/** The names on the queue, as the room was last told. */
 function toldNames(): string[] {
   const last = heard.findLast(({ event }) => event === 'document.line')?.data ?? {}
   return (Object(last).line ?? []).map(({ name }: { name: string }) => name)

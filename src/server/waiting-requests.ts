@@ -7,12 +7,12 @@ import type { Answer, Ask, LeaseStore } from '../core/index.ts'
 import type { Person } from '../protocol/index.ts'
 import { keyOf } from './announcer.ts'
 import { KEEP_PLACE_MS, POLL_WAITERS_MS, RETRY_REQUEST_MS } from './options.ts'
-import type { WaitingList } from './waiting-list.ts'
+import type { RoomQueues } from './room-queues.ts'
 
 export interface WaitingRequestsOptions {
   readonly store: LeaseStore
   readonly clock: Clock
-  readonly waitingList: WaitingList
+  readonly roomQueues: RoomQueues
   /** How long a client was in the queue before its grant, over all requests that kept the place. */
   readonly onWaited: (ms: number) => void
 }
@@ -76,7 +76,7 @@ export class WaitingRequests {
 
   /** Asks until it is granted or the wait is over. */
   async acquire(ask: Ask, wait: Wait): Promise<Answer> {
-    const { clock, waitingList, onWaited } = this.#options
+    const { clock, roomQueues, onWaited } = this.#options
     const { room } = wait
     const { id } = ask
     const askedAt = clock.now()
@@ -91,7 +91,7 @@ export class WaitingRequests {
       const answer = await this.#askRepeatedly(ask, wait, stop.signal)
       keepsPlace = !answer.granted
       // A clock that was set back counts as no wait.
-      if (answer.granted) onWaited(Math.max(0, clock.now() - (waitingList.since(room, id) ?? askedAt)))
+      if (answer.granted) onWaited(Math.max(0, clock.now() - (roomQueues.since(room, id) ?? askedAt)))
       return answer
     } finally {
       unlisten()
@@ -100,7 +100,7 @@ export class WaitingRequests {
         this.#waiting.delete(id)
         if (keepsPlace) this.#keepPlace(ask, waiting)
         // Without a message to the other nodes, they show the client until it waits at one of them.
-        else if (!(stop.signal.reason instanceof Stopping)) waitingList.leave(room, id)
+        else if (!(stop.signal.reason instanceof Stopping)) roomQueues.leave(room, id)
       }
     }
   }
@@ -131,7 +131,7 @@ export class WaitingRequests {
 
   /** The place that was kept for the id is gone, or not needed any more. */
   forget(room: string, id: string): void {
-    if (this.#stopKeeping(id)) this.#options.waitingList.leave(room, id)
+    if (this.#stopKeeping(id)) this.#options.roomQueues.leave(room, id)
   }
 
   /** The places that are kept stay in the store: their clients may ask at another node, which this one will not hear. */
@@ -145,7 +145,7 @@ export class WaitingRequests {
    * same id keeps the place in the queue, and claims the reservation.
    */
   async #askRepeatedly(ask: Ask, { room, person, ms }: Wait, signal: AbortSignal): Promise<Answer> {
-    const { store, clock, waitingList } = this.#options
+    const { store, clock, roomQueues } = this.#options
     const giveUpAt = clock.monotonic() + ms
     const wakeSignal = new WakeSignal(clock)
     const asking = store.supports.queue ? { ...ask, wake: (inMs: number) => wakeSignal.wake(inMs) } : ask
@@ -170,7 +170,7 @@ export class WaitingRequests {
         signal.throwIfAborted()
         const leftMs = giveUpAt - clock.monotonic()
         if (answer.granted || leftMs < 1) return answer
-        waitingList.join(room, ask.id, person)
+        roomQueues.join(room, ask.id, person)
         await wakeSignal.sleep(Math.min(answer.retryIn ?? pollMs, pollMs, leftMs), signal)
       }
     } catch (error) {
@@ -187,11 +187,11 @@ export class WaitingRequests {
   }
 
   #keepPlace({ resource, id }: Ask, waiting: WaitingRequest): void {
-    const { store, clock, waitingList } = this.#options
+    const { store, clock, roomQueues } = this.#options
     const { room } = waiting
     const giveUp = async () => {
       this.#keptPlaces.delete(id)
-      waitingList.leave(room, id)
+      roomQueues.leave(room, id)
       const [leases = []] = await store.read([resource])
       if (!leases.some((lease) => lease.id === id && lease.state === 'held'))
         await store.release({ resource, id })

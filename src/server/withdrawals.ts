@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import { person } from '../protocol/index.ts'
 import type { Bus, BusMessage } from './bus.ts'
-import type { Handover } from './handover.ts'
+import type { Handoff } from './handoff.ts'
 import type { LockClient, Locks } from './locks.ts'
 import type { OnError } from './service.ts'
 
@@ -18,7 +18,7 @@ export interface WithdrawalsOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly locks: Locks
-  readonly handover: Handover
+  readonly handoff: Handoff
   readonly onError: OnError
 }
 
@@ -30,20 +30,20 @@ export class Withdrawals {
     this.#options = options
   }
 
-  /** Ends the client's handover requests here, and all its requests elsewhere. `unlock` ends those that wait here. */
+  /** Ends the client's handoff requests here, and all its requests elsewhere. `unlock` ends those that wait here. */
   async withdraw(room: string, { person }: LockClient): Promise<void> {
-    const { bus, clock, handover, onError } = this.#options
-    handover.withdraw(room, person, Infinity)
+    const { bus, clock, handoff, onError } = this.#options
+    handoff.withdraw(room, person, Infinity)
     const data = { node: this.#node, room, person, before: clock.now() }
     await bus.publish({ topic: TOPIC, data }).catch((error: unknown) => onError('withdrawal', error))
   }
 
   receive({ topic, data }: BusMessage): void {
     if (topic !== TOPIC || !v.is(message, data) || data.node === this.#node) return
-    const { locks, handover } = this.#options
+    const { locks, handoff } = this.#options
     const { room, person, before } = data
     // Requests that began later are those of a client that has come back.
-    handover.withdraw(room, person, before)
+    handoff.withdraw(room, person, before)
     locks.withdrawnElsewhere(room, person, before)
   }
 }

@@ -18,7 +18,7 @@ it('a reservation is not used beside a lease that is live again, because the clo
   expect(acquire('waiter', START_MS + 500)).toMatchObject({ granted: false, holders: [{ id: 'holder' }] })
 })
 
-it('a take-over leaves no reservation that does not fit beside it', () => {
+it('a takeover leaves no reservation that does not fit beside it', () => {
   row = newRow('r', 0)
   const holder = acquire('holder', START_MS, { share: 2 })
   acquire('other', START_MS, { share: 2 })

@@ -227,8 +227,8 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   const { id, owner, ttl, metadata = null, process, atLeast, lockDelay } = request
   const share = row.reserved.get(id)?.share ?? request.share ?? null
   const ended = endExpired(row, now, effects)
-  const isTakeOver = isReplacing(row, request, now)
-  if (isTakeOver) {
+  const isTakeover = isReplacing(row, request, now)
+  if (isTakeover) {
     for (const lease of row.leases.filter((one) => isLive(one, now)))
       ended.push(end(row, lease, 'taken-over', now, effects, true))
     for (const lease of row.leases) end(row, lease, 'taken-over', now, effects, true)
@@ -258,7 +258,7 @@ function grant(row: LeaseRow, request: RowAsk, now: number, effects: Effects): A
   row.reserved.delete(id)
   const record = describe(row, lease, 'held', now)
   effects.changes.push(record)
-  if (isTakeOver) settle(row, now, effects)
+  if (isTakeover) settle(row, now, effects)
   return { granted: true, lease: record, ...(replaced && { replaced }) }
 }
 

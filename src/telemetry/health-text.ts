@@ -57,8 +57,8 @@ export function shortTime(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }
 
-export function percent(share: number): string {
-  return `${Number((share * 100).toFixed(1))} %`
+export function percent(fraction: number): string {
+  return `${Number((fraction * 100).toFixed(1))} %`
 }
 
 export function milliseconds(ms: number): string {

@@ -76,7 +76,7 @@ function firingRow({ rule, stream, value, worst, bound, samples, windows }: Firi
 }
 
 function windowRow(window: WindowMetrics): string[] {
-  const share = (value: number | null) => (value === null ? '–' : percent(value))
+  const shown = (value: number | null) => (value === null ? '–' : percent(value))
   const warnings = Object.entries(window.warnings).flatMap(([kind, count]) =>
     count > 0 ? `${kind} ${count}` : [],
   )
@@ -84,11 +84,11 @@ function windowRow(window: WindowMetrics): string[] {
     shortTime(window.start),
     window.stream,
     `${window.acquires}`,
-    share(window.success_rate),
-    share(window.retryable_false),
-    share(window.fallback_rate),
+    shown(window.success_rate),
+    shown(window.retryable_false),
+    shown(window.fallback_rate),
     window.wait_ms ? milliseconds(window.wait_ms.p95) : '–',
-    share(window.heartbeat_success),
+    shown(window.heartbeat_success),
     `${window.readonly_entered} in (${window.readonly_waiting} waiting), ${window.readonly_returned} out`,
     warnings.join(', ') || '–',
   ]
@@ -99,7 +99,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-const GOOD_HEARTBEAT_SHARE = 0.95
+const GOOD_HEARTBEAT_FRACTION = 0.95
 
 /** What the figures of these windows suggest, the strongest hint first. */
 function likelyCauses(windows: readonly WindowMetrics[]): string[] {
@@ -118,7 +118,8 @@ function likelyCauses(windows: readonly WindowMetrics[]): string[] {
       'The fallback file was corrupt: another program writes to it, or the disk is full.',
     ],
     [
-      warned('heartbeat-delayed') || (heartbeats > 0 && goodHeartbeats < heartbeats * GOOD_HEARTBEAT_SHARE),
+      warned('heartbeat-delayed') ||
+        (heartbeats > 0 && goodHeartbeats < heartbeats * GOOD_HEARTBEAT_FRACTION),
       'Heartbeats were late or failed: pages are throttled or blocked, or the storage refuses writes.',
     ],
     [

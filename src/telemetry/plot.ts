@@ -42,7 +42,7 @@ export function scaleFromZero(to: number): Scale {
   return linearScale(0, step, Math.ceil(to / step - 1e-9))
 }
 
-/** A scale from this share or a little less to 1. */
+/** A scale from this fraction or a little less to 1. */
 export function scaleToOne(from: number): Scale {
   const step = niceStep((1 - from) / TICKS)
   const count = Math.min(Math.ceil((1 - from) / step - 1e-9), Math.round(1 / step))

@@ -15,7 +15,7 @@ import { namingCases } from './conformance/naming.ts'
 import { queueCases } from './conformance/queue.ts'
 import { sharedQueueCases } from './conformance/shared-queue.ts'
 import { sharingCases } from './conformance/sharing.ts'
-import { takeOverCases } from './conformance/take-over.ts'
+import { takeoverCases } from './conformance/takeover.ts'
 import { togetherCases } from './conformance/together.ts'
 import { tokenCases } from './conformance/token.ts'
 import { Transcript } from './conformance/transcript.ts'
@@ -121,7 +121,7 @@ const CASES: readonly Case[] = [
   ...holdingCases,
   ...tokenCases,
   ...expiryCases,
-  ...takeOverCases,
+  ...takeoverCases,
   ...togetherCases,
   ...sharingCases,
   ...keepingCases,

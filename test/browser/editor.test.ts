@@ -142,7 +142,7 @@ describe('the editor in windows of Chromium', () => {
     await mika.until('read-only')
   })
 
-  it('the editor in windows of Chromium tells the holder of a take-over at once, and keeps what it had', async () => {
+  it('the editor in windows of Chromium tells the holder of a takeover at once, and keeps what it had', async () => {
     const [mika, ken] = await openTwo()
     await mika.edit()
     await mika.write('mine')
@@ -157,7 +157,7 @@ describe('the editor in windows of Chromium', () => {
       told.then(() => performance.now() - pressed),
       atOnce(told, ken, mika),
     ])
-    console.log(`take-over told after ${toldAfter.toFixed(0)} of ${limit.toFixed(0)} ms`)
+    console.log(`takeover told after ${toldAfter.toFixed(0)} of ${limit.toFixed(0)} ms`)
     expect(toldAfter).toBeLessThan(limit)
     await mika.until('held')
     server.pass(GRACE_MS)

@@ -49,31 +49,31 @@ describe('a command of holdfast run', () => {
     expect((to - killedAt) / 1000).toBeLessThan(TTL_MS)
   })
 
-  it('a command of holdfast run is dead soon after holdfast was killed while it wrote to its guard', async () => {
+  it('a command of holdfast run is dead soon after holdfast was killed while it wrote to its watchdog', async () => {
     const command = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' })
     const ended = once(command, 'exit')
-    const guard = spawn(process.execPath, [MAIN.replace('main.ts', 'run/guard-main.ts')])
-    onTestFinished(() => void [command, guard].map((process) => process.kill('SIGKILL')))
+    const watchdog = spawn(process.execPath, [MAIN.replace('main.ts', 'run/watchdog-main.ts')])
+    onTestFinished(() => void [command, watchdog].map((process) => process.kill('SIGKILL')))
     const starting = { type: 'starting', leaseId: '7', graceMs: 1000, isNested: false }
     const started = { type: 'started', leader: command.pid }
-    guard.stdin.end(
+    watchdog.stdin.end(
       `${JSON.stringify(starting)}\n${JSON.stringify(started)}\n{"type":"extend","killAt":{"mono":1,"wall":2}`,
     )
     expect(await ended).toEqual([null, 'SIGTERM'])
   })
 
   it.runIf(process.platform === 'linux')(
-    'a command of holdfast run is dead soon after holdfast was killed before it could tell its guard of the command',
+    'a command of holdfast run is dead soon after holdfast was killed before it could tell its watchdog of the command',
     async () => {
-      const guard = spawn(process.execPath, [MAIN.replace('main.ts', 'run/guard-main.ts')])
+      const watchdog = spawn(process.execPath, [MAIN.replace('main.ts', 'run/watchdog-main.ts')])
       const leaseId = crypto.randomUUID()
-      guard.stdin.end(`${JSON.stringify({ type: 'starting', leaseId, graceMs: 1000, isNested: false })}\n`)
-      await once(guard.stdin, 'close')
+      watchdog.stdin.end(`${JSON.stringify({ type: 'starting', leaseId, graceMs: 1000, isNested: false })}\n`)
+      await once(watchdog.stdin, 'close')
       const env = { ...process.env, HOLDFAST_LEASE_ID: leaseId }
       const command = spawn('sleep', ['600'], { detached: true, stdio: 'ignore', env })
-      onTestFinished(() => void [command, guard].map((process) => process.kill('SIGKILL')))
+      onTestFinished(() => void [command, watchdog].map((process) => process.kill('SIGKILL')))
       expect(await once(command, 'exit')).toEqual([null, 'SIGTERM'])
-      expect(await once(guard, 'exit')).toEqual([0, null])
+      expect(await once(watchdog, 'exit')).toEqual([0, null])
     },
   )
 

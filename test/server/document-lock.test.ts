@@ -219,7 +219,7 @@ describe('the lock of a document, outside of a browser', () => {
     await Promise.all(waits)
   })
 
-  it('the lock of a document, outside of a browser wants nothing more when it is closed in the middle of a take-over', async () => {
+  it('the lock of a document, outside of a browser wants nothing more when it is closed in the middle of a takeover', async () => {
     await using mika = open('Mika')
     const ken = open('Ken')
     await mika.acquire()

@@ -69,7 +69,7 @@ describe.each([
     for (const socket of sockets) socket.close()
   })
 
-  it.concurrent('pass on a handover request, its answer and the waiting list', async () => {
+  it.concurrent('pass on a handoff request, its answer and the queue', async () => {
     const room = 'handed'
     const [socket] = await everywhere(room)
     const holder = browserAt(url(0), 'holder')

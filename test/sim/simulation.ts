@@ -126,7 +126,7 @@ class Run {
     await world.runUntil(world.now + 30_000)
     if (order.join() !== '0,1,3,4,5') this.#referee.violate(`the queue was served in the order ${order}`)
     const slowest = Math.max(...gaps.slice(1))
-    if (slowest > 10 * CALM_DELAY_MS) this.#referee.violate(`a hand-over took ${slowest.toFixed(0)} ms`)
+    if (slowest > 10 * CALM_DELAY_MS) this.#referee.violate(`a handoff took ${slowest.toFixed(0)} ms`)
     for (const asker of askers) void asker.leases.close()
     await world.runUntil(world.now + 1000)
   }
@@ -174,7 +174,7 @@ class Run {
     })
     await world.runUntil(world.now + 5000)
     if (waited === undefined || waited > 12 * CALM_DELAY_MS)
-      this.#referee.violate(`a hand-over took ${waited} ms`)
+      this.#referee.violate(`a handoff took ${waited} ms`)
   }
 
   async #closeAll(): Promise<void> {

@@ -71,7 +71,7 @@ describe('the simulation, with a part of the core replaced', () => {
         return sleep.call(this, ms, stop)
       }
     })
-    expect(await firstViolationOfReplaced()).toMatch(/a hand-over took/)
+    expect(await firstViolationOfReplaced()).toMatch(/a handoff took/)
   })
 
   it('catches: a push that is trusted without a timer behind it', async () => {

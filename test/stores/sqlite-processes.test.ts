@@ -41,7 +41,7 @@ describe('processes that share a file', () => {
       tookMs.push((await woken).at - released)
     }
     tookMs.sort((a, b) => a - b)
-    console.log(`sqlite: hand-over between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
+    console.log(`sqlite: handoff between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
   })
 
   it('processes that share a file lose all places in the queue at once when they are killed', async () => {

@@ -21,7 +21,7 @@ interface Measurement {
 
 export const bench: Command = {
   usage: 'bench [options] [store]',
-  description: `Measures how fast a store is from this machine: acquire and release, renew, and the hand-over to a
+  description: `Measures how fast a store is from this machine: acquire and release, renew, and the handoff to a
 waiter on another connection. The names of its leases begin with holdfast-bench. The store keeps their rows as
 long as those of other released leases.`,
   positionalCount: [0, 1],
@@ -55,8 +55,8 @@ long as those of other released leases.`,
         step('renew')
         const renewals = await measureRenewals(leases, duration)
         step('handing over')
-        const handovers = await measureHandOver([leases, createLeases(other.store)], duration)
-        return [alone, together, renewals, handovers]
+        const handoffs = await measureHandoff([leases, createLeases(other.store)], duration)
+        return [alone, together, renewals, handoffs]
       } finally {
         await other.close()
       }
@@ -98,7 +98,7 @@ async function measureRenewals(leases: Leases, duration: number): Promise<Measur
 }
 
 /** The time from each call of release to the grant of the waiter. */
-async function measureHandOver(managers: readonly Leases[], duration: number): Promise<Measurement> {
+async function measureHandoff(managers: readonly Leases[], duration: number): Promise<Measurement> {
   const resource = newResource()
   const times: number[] = []
   const end = performance.now() + duration
@@ -121,7 +121,7 @@ async function measureHandOver(managers: readonly Leases[], duration: number): P
   }
   await holder?.release()
   return summary(
-    'hand-over to a waiter',
+    'handoff to a waiter',
     times,
     times.reduce((sum, time) => sum + time, 0),
   )

@@ -79,8 +79,8 @@ with ${EXIT.no} when one of them could not be notified.`,
         `unknown action ${showRedacted(name)} of monitor; expected one of ${Object.keys(ACTIONS).join(', ')}`,
       )
     const onProgress: OnProgress = ({ bytesRead, bytesTotal, lines }) => {
-      const share = Math.floor((100 * bytesRead) / Math.max(1, bytesTotal))
-      terminal.step(`${share} %, ${lines.toLocaleString('en')} lines`)
+      const percent = Math.floor((100 * bytesRead) / Math.max(1, bytesTotal))
+      terminal.step(`${percent} %, ${lines.toLocaleString('en')} lines`)
     }
     const { exitCode, stdout, stderr } = await action(files, settings, onProgress)
     terminal.step('')

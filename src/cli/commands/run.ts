@@ -80,7 +80,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
           report.event(event)
           if (event.type === 'waiting' && !settings.is('quiet')) waiting.start()
         },
-        // If this process is killed, its guard ends the command. The lease must outlive the command.
+        // If this process is killed, its watchdog ends the command. The lease must outlive the command.
         endsWithProcess: false,
       })
       const lease = await acquire(leases, resource, {

@@ -12,7 +12,7 @@ import type { CommandSettings } from '../settings.ts'
 import { KEEP_DAYS, readKeep } from './once-options.ts'
 
 /** With a longer grace, a failed renewal could not be retried before SIGTERM. */
-const MAX_GRACE_SHARE = 0.4
+const MAX_GRACE_FRACTION = 0.4
 
 export const RUN_OPTIONS: Options = {
   wait: valueOption(
@@ -73,9 +73,9 @@ export interface RunOptions {
 export function readRunOptions(settings: CommandSettings): RunOptions {
   const ttl = settings.duration('ttl', MIN_TTL_MS) ?? SETTINGS.ttl.default
   const graceMs = settings.duration('grace') ?? Math.floor(ttl / 6)
-  const maxGraceMs = ttl * MAX_GRACE_SHARE
+  const maxGraceMs = ttl * MAX_GRACE_FRACTION
   if (graceMs > maxGraceMs) {
-    const expected = `at most ${formatDuration(maxGraceMs)}, which is ${MAX_GRACE_SHARE * 100} % of the TTL`
+    const expected = `at most ${formatDuration(maxGraceMs)}, which is ${MAX_GRACE_FRACTION * 100} % of the TTL`
     const remedy = 'use a shorter --grace or a longer --ttl'
     throw usageFailure(`--grace: expected ${expected}, got ${formatDuration(graceMs)}; ${remedy}`)
   }

@@ -88,7 +88,10 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
       print('ending', text, { signal })
     },
     unguarded() {
-      print('unguarded', 'the guard process has ended; if holdfast is killed now, its command keeps running')
+      print(
+        'unguarded',
+        'the watchdog process has ended; if holdfast is killed now, its command keeps running',
+      )
     },
     created(address) {
       print('created', `created ${address}, the default store; --store or HOLDFAST_STORE names another`)

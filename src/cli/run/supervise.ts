@@ -5,11 +5,11 @@ import { DRIFT } from '../../base/options.ts'
 import type { Lease } from '../../core/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure } from '../failure.ts'
-import { KILL_LIMIT_MS, KILL_SHARE } from '../options.ts'
+import { KILL_FRACTION, KILL_LIMIT_MS } from '../options.ts'
 import { type RunSignals, signalExitCode } from '../signals.ts'
 import { Countdown, type EndSignal, later } from './countdown.ts'
-import { startGuard } from './guard.ts'
 import { clearSession, endSession, LEASE_VARIABLE, signalGroup } from './session.ts'
+import { startWatchdog } from './watchdog.ts'
 
 /** What the command runs under. */
 export type SupervisedLease = Pick<Lease, 'id' | 'resource' | 'token' | 'signal'>
@@ -23,7 +23,7 @@ export interface Supervision {
   onExtended(listener: (until: Moment) => void): void
   /** The command was sent this signal, because its lease ends. */
   onEnding(signal: EndSignal): void
-  /** The guard has exited. If `run` is killed now, the command keeps running. */
+  /** The watchdog has exited. If `run` is killed now, the command keeps running. */
   onUnguarded(): void
 }
 
@@ -33,26 +33,26 @@ export interface Supervision {
  */
 export async function supervise(lease: SupervisedLease, supervision: Supervision): Promise<number> {
   const { command, graceMs, ttlMs, signals, onExtended, onEnding, onUnguarded } = supervision
-  const guard = startGuard(onUnguarded)
-  guard.send({ type: 'starting', leaseId: lease.id, graceMs, isNested: LEASE_VARIABLE in process.env })
+  const watchdog = startWatchdog(onUnguarded)
+  watchdog.send({ type: 'starting', leaseId: lease.id, graceMs, isNested: LEASE_VARIABLE in process.env })
   const child = start(command, lease)
   const exit = exitOf(child, command)
   const leader = child.pid
   // The command could not be started. `exit` rejects with the reason.
-  if (leader === undefined) return exit.finally(() => guard.close())
-  guard.send({ type: 'started', leader })
+  if (leader === undefined) return exit.finally(() => watchdog.close())
+  watchdog.send({ type: 'started', leader })
 
   let isEndedEarly = false
   const countdown = new Countdown(graceMs, (signal) => {
     isEndedEarly = true
-    if (signal === 'SIGTERM') guard.send({ type: 'terminating' })
+    if (signal === 'SIGTERM') watchdog.send({ type: 'terminating' })
     if (endSession(leader, signal)) onEnding(signal)
   })
-  const margin = ttlMs * DRIFT + Math.min(ttlMs * KILL_SHARE, KILL_LIMIT_MS)
+  const margin = ttlMs * DRIFT + Math.min(ttlMs * KILL_FRACTION, KILL_LIMIT_MS)
   onExtended((until) => {
     const killAt = later(until, -margin)
     countdown.extend(killAt)
-    guard.send({ type: 'extend', killAt })
+    watchdog.send({ type: 'extend', killAt })
   })
   const unlisten = onAbort(lease.signal, () => countdown.killNow())
   signals.forwardTo((signal) => signalGroup(leader, signal))
@@ -62,9 +62,9 @@ export async function supervise(lease: SupervisedLease, supervision: Supervision
   const { isDue } = countdown
   countdown.cancel()
   unlisten()
-  const guardEndedIt = guard.close()
-  // If this process was stopped, its guard has ended the command, and this process hears of its exit first.
-  return isEndedEarly || (isDue && (await guardEndedIt)) ? EXIT.lost : code
+  const watchdogEndedIt = watchdog.close()
+  // If this process was stopped, its watchdog has ended the command, and this process hears of its exit first.
+  return isEndedEarly || (isDue && (await watchdogEndedIt)) ? EXIT.lost : code
 }
 
 function start(

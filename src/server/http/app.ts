@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import * as v from 'valibot'
 import { administrationRoutes } from '../routes/administration.ts'
 import { contentRoutes } from '../routes/contents.ts'
-import { handoverRoutes } from '../routes/handover.ts'
+import { handoffRoutes } from '../routes/handoff.ts'
 import { leaseRoutes } from '../routes/leases.ts'
 import { lockRoutes } from '../routes/locks.ts'
 import { operationRoutes } from '../routes/operations.ts'
@@ -17,7 +17,7 @@ import { type Route, route } from './route.ts'
 export function allRoutes(service: Service): Route[] {
   const routes = [
     ...lockRoutes(service),
-    ...handoverRoutes(service),
+    ...handoffRoutes(service),
     ...contentRoutes(service),
     ...leaseRoutes(service),
     ...administrationRoutes(service),

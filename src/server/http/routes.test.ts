@@ -123,7 +123,7 @@ const CALLS: readonly (readonly [
     { is_locked: true, holder: { is_you: false } },
   ],
   ['a takeover of a free room', [], ['user', 'POST', `${LOCK}/takeover`], 200, { success: true }],
-  ['a handover request for a free room', [], ['user', 'POST', `${LOCK}/request`], 200, { success: true }],
+  ['a handoff request for a free room', [], ['user', 'POST', `${LOCK}/request`], 200, { success: true }],
   [
     'an answer without a lock',
     [],

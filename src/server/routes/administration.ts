@@ -157,12 +157,12 @@ async function maySeePeople({ authorize }: Service, identity: Identity): Promise
 
 /** The store knows only the owners. Those who wait for a room have told their names. */
 function withNames<Waiter extends { readonly owner: string }>(
-  { waitingList }: Service,
+  { roomQueues }: Service,
   resource: string,
   waiters: readonly Waiter[],
 ): (Waiter & { name?: string })[] {
   const room = roomOf(resource)
-  const people = room === null ? [] : waitingList.of(room).first
+  const people = room === null ? [] : roomQueues.of(room).first
   const names = new Map(people.map(({ session_id, name }) => [session_id, name]))
   return waiters.map((waiter) => {
     const name = names.get(waiter.owner)
@@ -181,7 +181,7 @@ interface ShownQueue {
  * what the nodes have told each other.
  */
 async function queuesOf(
-  { store, waitingList }: Service,
+  { store, roomQueues }: Service,
   resources: readonly string[],
   limit: number,
 ): Promise<readonly (ShownQueue | null)[]> {
@@ -189,7 +189,7 @@ async function queuesOf(
   return resources.map((resource) => {
     const room = roomOf(resource)
     if (room === null) return null
-    const { first, count } = waitingList.of(room)
+    const { first, count } = roomQueues.of(room)
     const shown = first
       .slice(0, limit)
       .map(({ session_id }, place) => ({ owner: session_id, share: null, place }))

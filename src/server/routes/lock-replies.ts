@@ -25,9 +25,9 @@ interface Subject {
 
 /** Answers to requests about a room's lock. */
 export class LockReplies {
-  readonly #service: Pick<Service, 'settings' | 'termsOf' | 'handover'>
+  readonly #service: Pick<Service, 'settings' | 'termsOf' | 'handoff'>
 
-  constructor(service: Pick<Service, 'settings' | 'termsOf' | 'handover'>) {
+  constructor(service: Pick<Service, 'settings' | 'termsOf' | 'handoff'>) {
     this.#service = service
   }
 
@@ -69,7 +69,7 @@ export class LockReplies {
   }
 
   #asked({ token }: LeaseRecord, room: string): Pick<LockRenewed, 'request'> {
-    const request = this.#service.handover.requestTo(room, token)
+    const request = this.#service.handoff.requestTo(room, token)
     return request ? { request } : {}
   }
 

@@ -113,7 +113,7 @@ function holderRoutes(
   ]
 }
 
-function readRoutes({ locks, waitingList, settings, authorize }: Service, replies: LockReplies): Route[] {
+function readRoutes({ locks, roomQueues, settings, authorize }: Service, replies: LockReplies): Route[] {
   return [
     route('GET', LOCK_PATH, {
       id: 'readLock',
@@ -126,7 +126,7 @@ function readRoutes({ locks, waitingList, settings, authorize }: Service, replie
         const client = await request.client()
         const lease = await locks.holder(room)
         const isYou = locks.isHolder(room, client, lease)
-        return replies.state(lease, isYou, { room, client }, waitingList.of(room))
+        return replies.state(lease, isYou, { room, client }, roomQueues.of(room))
       },
     }),
     route('POST', '/api/documents/locks', {

@@ -51,13 +51,13 @@ export function createProtocol(
   locks: () => WebLocks,
   prefix: string,
   clock: Clock,
-  takeOverMs: number,
+  takeoverMs: number,
   ids: ReadonlySet<string>,
   pause: typeof pauseUntilAborted,
 ): Protocol {
   // No resource has control characters.
   const tagPrefix = `${prefix}\u0004`
-  const roundMs = takeOverMs / ROUNDS
+  const roundMs = takeoverMs / ROUNDS
   const moment = (): Moment => ({ mono: clock.monotonic(), wall: clock.now() })
   const open = () => new BroadcastChannel(tagPrefix)
   let stopAnswering: (() => void) | undefined
@@ -124,7 +124,7 @@ export function createProtocol(
       if (!stopAnswering) return false
       const { mono, wall } = ranAt
       ranAt = moment()
-      return Math.max(ranAt.mono - mono, ranAt.wall - wall) > takeOverMs - roundMs
+      return Math.max(ranAt.mono - mono, ranAt.wall - wall) > takeoverMs - roundMs
     },
 
     async watch({ name, isAwaited = () => true, evict = stealFor.bind(null, name) }, signal) {

@@ -2,12 +2,12 @@ import type { Clock } from '../../base/clock.ts'
 import { expectDuration } from '../../base/duration.ts'
 import { pauseUntilAborted } from '../../base/pause.ts'
 import type { Holder, Protocol } from './frozen-tabs-protocol.ts'
-import { MIN_TAKE_OVER_MS } from './options.ts'
+import { MIN_TAKEOVER_MS } from './options.ts'
 import type { WebLocks } from './platform.ts'
 
 /** Milliseconds; 0: tabs keep their locks until they are closed. */
-export function checkTakeOver(option: string, value: unknown): number {
-  return value === false ? 0 : expectDuration(option, value, MIN_TAKE_OVER_MS)
+export function checkTakeover(option: string, value: unknown): number {
+  return value === false ? 0 : expectDuration(option, value, MIN_TAKEOVER_MS)
 }
 
 export interface FrozenTabs {
@@ -28,18 +28,18 @@ export function frozenTabs(
   locks: () => WebLocks,
   prefix: string,
   clock: Clock,
-  takeOverMs: number,
+  takeoverMs: number,
 ): FrozenTabs {
   const ids = new Set<string>()
   let protocol: Protocol | undefined
   let loading: Promise<Protocol> | undefined
 
   function use(work: (protocol: Protocol) => unknown): void {
-    if (!takeOverMs || !globalThis.BroadcastChannel) return
+    if (!takeoverMs || !globalThis.BroadcastChannel) return
     loading ??= import('./frozen-tabs-protocol.ts').then(
       // The pause is passed on: with imports of its own, bundlers would split this bundle into many small files.
       ({ createProtocol }) =>
-        (protocol = createProtocol(locks, prefix, clock, takeOverMs, ids, pauseUntilAborted)),
+        (protocol = createProtocol(locks, prefix, clock, takeoverMs, ids, pauseUntilAborted)),
     )
     loading.then(work).catch(() => {})
   }

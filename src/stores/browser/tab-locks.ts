@@ -35,12 +35,12 @@ export interface TabLocks {
 }
 
 /**
- * `locks` is called each time, because a page may lose the API after it was loaded. `takeOverMs`: how long a tab must be
+ * `locks` is called each time, because a page may lose the API after it was loaded. `takeoverMs`: how long a tab must be
  * silent before its lock is taken; 0: it keeps its lock.
  */
-export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock, takeOverMs: number): TabLocks {
+export function tabLocks(locks: () => WebLocks, prefix: string, clock: Clock, takeoverMs: number): TabLocks {
   const holds = new Map<string, Hold>()
-  const frozen = frozenTabs(locks, prefix, clock, takeOverMs)
+  const frozen = frozenTabs(locks, prefix, clock, takeoverMs)
 
   function remove(id: string): void {
     holds.delete(id)

@@ -9,7 +9,7 @@ import {
   BLOCKED_MS,
   CHECK_CALLS_EVERY_MS,
   CLOSE_CALLS_LIMIT_MS,
-  LATEST_CALL_SHARE,
+  LATEST_CALL_FRACTION,
   MICROTASKS_TO_RELEASE,
 } from './options.ts'
 
@@ -249,7 +249,7 @@ export class Calls {
     this.#abandoned.delete(running)
     if (running.limitMs === Infinity || running.started === Infinity) return
     const ms = this.clock.monotonic() - running.started
-    this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + LATEST_CALL_SHARE * (ms - this.#meanMs)
+    this.#meanMs = this.#meanMs === null ? ms : this.#meanMs + LATEST_CALL_FRACTION * (ms - this.#meanMs)
   }
 
   #abandon(running: Running): void {

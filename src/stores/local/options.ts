@@ -9,7 +9,7 @@ export const CLOSE_CALLS_LIMIT_MS = 1000
 /** An answer reaches its caller, and the caller releases what it got, within this many microtasks. */
 export const MICROTASKS_TO_RELEASE = 50
 /** How much the latest call counts in the mean duration of a call. */
-export const LATEST_CALL_SHARE = 0.1
+export const LATEST_CALL_FRACTION = 0.1
 /** How long a connection stays open after its last use, so that a loop of short leases does not reopen it. */
 export const PUSH_IDLE_MS = 2000
 /** The pauses before a broken connection is opened again. */

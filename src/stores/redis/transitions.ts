@@ -98,8 +98,8 @@ ${QUEUE}
   local function grant(row, lease, share, terms, replace)
     local ended = endLapsed(row, NEVER)
     local state = 'expired'
-    local isTakeOver = isReplacing(row, replace)
-    if isTakeOver then
+    local isTakeover = isReplacing(row, replace)
+    if isTakeover then
       for _, taken in ipairs(leasesOf(row, isLive)) do
         state = 'taken-over'
         ended[#ended + 1] = endLease(row, taken, state, nil, true)
@@ -123,7 +123,7 @@ ${QUEUE}
     add(row, new.id, new)
     keepDue(row, new)
     tellWatchers(row, 'held', new)
-    if isTakeOver then settle(row, new.id) end
+    if isTakeover then settle(row, new.id) end
     return verb .. '\\n' .. packLease(new) .. (#ended > 0 and '\\n' .. state .. '\\n' .. ended[#ended] or '')
   end
 

@@ -61,11 +61,11 @@ export class WebLockStore implements LeaseStore {
   readonly #releasing = new Set<string>()
   #waitersLock: Promise<HeldLock | null> | undefined
 
-  constructor({ prefix, locks, clock, takeOverMs }: CheckedLockOptions) {
+  constructor({ prefix, locks, clock, takeoverMs }: CheckedLockOptions) {
     const release = (by: ReleaseAsk) => this.#releaseWork(by)
     const native = leaseLocks(locks, prefix)
     const listeners = new LocalListeners(clock)
-    const frozen = frozenTabs(() => locks, prefix, clock, takeOverMs)
+    const frozen = frozenTabs(() => locks, prefix, clock, takeoverMs)
     const holds = leaseHolds(native, frozen, (id) => listeners.ended(id, Infinity))
     this.#clock = clock
     this.#calls = new StoreCalls({ backend: 'Web Locks', explain: browserError, clock, release })

@@ -2,8 +2,8 @@
 import { type Complete, expectMethods, expectOptions, expectText } from '../../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
-import { checkTakeOver } from '../browser/frozen-tabs.ts'
-import { TAKE_OVER_MS } from '../browser/options.ts'
+import { checkTakeover } from '../browser/frozen-tabs.ts'
+import { TAKEOVER_MS } from '../browser/options.ts'
 import type { DirectorySource, WebLocks } from '../browser/platform.ts'
 
 export interface DirectoryStoreOptions {
@@ -32,23 +32,23 @@ export interface WebStoreOptions extends WebLockStoreOptions {
   readonly directory?: DirectorySource | undefined
 }
 
-const DEFAULTS = { prefix: 'holdfast:', takeoverAfter: TAKE_OVER_MS, file: 'holdfast.json' }
+const DEFAULTS = { prefix: 'holdfast:', takeoverAfter: TAKEOVER_MS, file: 'holdfast.json' }
 
 export interface CheckedLockOptions {
   readonly prefix: string
   readonly locks: WebLocks
   readonly clock: Clock
-  readonly takeOverMs: number
+  readonly takeoverMs: number
 }
 
 export function checkLockOptions(options: WebLockStoreOptions): CheckedLockOptions {
   expectOptions(options, { prefix: 1, locks: 1, clock: 1, takeoverAfter: 1 })
   const { prefix = DEFAULTS.prefix, locks = navigator.locks, clock = systemClock } = options
-  const takeOverMs = checkTakeOver('takeoverAfter', options.takeoverAfter ?? DEFAULTS.takeoverAfter)
+  const takeoverMs = checkTakeover('takeoverAfter', options.takeoverAfter ?? DEFAULTS.takeoverAfter)
   expectText('prefix', prefix)
   expectMethods('locks', locks, 'Web Locks, which need HTTPS or localhost', 'request', 'query')
   expectClock('clock', clock)
-  return { prefix, locks, clock, takeOverMs }
+  return { prefix, locks, clock, takeoverMs }
 }
 
 export function checkDirectoryOptions(

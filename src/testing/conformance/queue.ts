@@ -219,7 +219,7 @@ export const queueCases: readonly Case[] = [
     },
   },
   {
-    title: 'keeps the queue through a take-over',
+    title: 'keeps the queue through a takeover',
     needs: ['queue'],
     async run(under) {
       const { store, peer } = under

@@ -187,7 +187,7 @@ export const sharingCases: readonly Case[] = [
     async run({ store, peer }) {
       const [a, b] = [await grab(store, 'alone', { share: 2 }), await grab(store, 'alone', { share: 2 })]
       for (const { token } of [a, b])
-        await refused(peer, 'alone', 'a take-over from one of two', { replace: token })
+        await refused(peer, 'alone', 'a takeover from one of two', { replace: token })
       await store.release({ resource: 'alone', id: b.id })
       const { replaced } = granted(await peer.acquire(asking('alone', { replace: a.token })))
       checkEqual([replaced?.id, replaced?.state], [a.id, 'taken-over'], 'the replaced lease')

@@ -17,7 +17,7 @@ export const watchCases: readonly Case[] = [
       const own = await grab(store, 'watched')
       await eventually(under, 'its own grant is told', () => seen.at(-1) === `watched ${own.token} held`)
       const taken = granted(await peer.acquire(asking('watched', { replace: own.token }))).lease
-      await eventually(under, 'the take-over is told', () => seen.at(-1) === `watched ${taken.token} held`)
+      await eventually(under, 'the takeover is told', () => seen.at(-1) === `watched ${taken.token} held`)
       const told = seen.indexOf(`watched ${own.token} taken-over`)
       check(
         told >= 0 && told < seen.length - 1,

@@ -86,7 +86,7 @@ describe('the history of leases', () => {
     )
   })
 
-  it('a steal ends all leases, and a take-over only that with its token', () => {
+  it('a steal ends all leases, and a takeover only that with its token', () => {
     const shared = [grant('ann', 1, [0, 5], { share: 2 }), grant('ben', 2, [10, 15], { share: 2 })]
     const stolen = [...shared, force([20, 25]), grant('admin', 3, [20, 25])]
     expect(leaseViolations(stolen)).toEqual([])

@@ -11,7 +11,7 @@
 
 export interface LeaseOperation {
   /**
-   * `force`: somebody else ends leases of the resource: the one with `token`, or all of them. A take-over is a `force`
+   * `force`: somebody else ends leases of the resource: the one with `token`, or all of them. A takeover is a `force`
    * and an `acquire` with the same id.
    */
   readonly kind: 'acquire' | 'renew' | 'release' | 'force'

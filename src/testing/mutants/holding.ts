@@ -106,7 +106,7 @@ export const holdingMutants = {
       },
     }),
   },
-  'take-over from whoever holds it': {
+  'takeover from whoever holds it': {
     caughtBy: 'refuses to take over from another token',
     mutate: (store) => ({
       async acquire(ask) {
@@ -115,7 +115,7 @@ export const holdingMutants = {
       },
     }),
   },
-  'take-over that says nothing of the old lease': {
+  'takeover that says nothing of the old lease': {
     caughtBy: 'takes over from the holder with the given token',
     mutate: (store) => ({
       async acquire(ask) {

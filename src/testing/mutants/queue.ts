@@ -195,8 +195,8 @@ export const queueMutants = {
       },
     }),
   },
-  'take-over that sends the queue away': {
-    caughtBy: 'keeps the queue through a take-over',
+  'takeover that sends the queue away': {
+    caughtBy: 'keeps the queue through a takeover',
     mutate(store) {
       const waiters = new Set<string>()
       return {

@@ -13,7 +13,7 @@ export interface Expectations {
   /** Those who were killed, and whose last wait may have no end. */
   readonly killed: ReadonlySet<string>
   /**
-   * The store keeps a queue, and after a hand-over that took less than this, in milliseconds, nobody can have lost his
+   * The store keeps a queue, and after a handoff that took less than this, in milliseconds, nobody can have lost his
    * place in it for being late. Absent: the order is not judged.
    */
   readonly queueWithinMs?: number | undefined
@@ -77,7 +77,7 @@ function longWaits(ordered: readonly Observation[], { longestWaitMs, killed }: E
 
 /**
  * Only what is certain counts: a worker was told its place before another began to ask, and the other was granted
- * the lease first. A hand-over that took long may have cost any waiter its place, so the places from before it are
+ * the lease first. A handoff that took long may have cost any waiter its place, so the places from before it are
  * forgotten.
  */
 function overtakings(ofOne: readonly Observation[], { queueWithinMs, killed }: Expectations): string[] {

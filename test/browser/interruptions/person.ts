@@ -90,7 +90,7 @@ export class Person implements AsyncDisposable {
       else if (view.phase !== 'held') {
         const isPressed = await tab.press(...IMPATIENT)
         looks = isPressed ? 0 : looks + 1
-        // The answer to a take-over was lost.
+        // The answer to a takeover was lost.
         if (looks % MOST_LOOKS === MOST_LOOKS - 1) await tab.press('Leave the line')
       }
       throw new Error(`${this.letter} is not settled: ${JSON.stringify(view)}`)

@@ -152,7 +152,7 @@ export const COSTS: readonly SecurityRow[] = [
     name: 'traffic to a room',
     promise:
       'the list of waiters has 20 names, and is sent at most 12 times a second by each node, however many wait',
-    tests: '`src/server/waiting-list.test.ts`',
+    tests: '`src/server/room-queues.test.ts`',
   },
   {
     name: 'sockets, frames, channels, members',

@@ -47,7 +47,7 @@ export class Referee {
 
   /** An actor was told that it holds this lease. */
   holds({ id, remaining }: Pick<LeaseRecord, 'id' | 'remaining'>, sent: number): void {
-    // The answer to an earlier call may come after the take-over.
+    // The answer to an earlier call may come after the takeover.
     if (this.#takenOver.has(id)) return
     this.#holds.set(id, sent + Math.min(remaining ?? 0, TTL_MS))
     const live = [...this.#holds.keys()].filter((holder) => this.#isLive(holder))

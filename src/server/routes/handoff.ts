@@ -3,7 +3,7 @@ import {
   alreadyLocked,
   CLIENT_HEADER,
   errorBody,
-  handoverAnswer,
+  handoffAnswer,
   lockAsk,
   lockGranted,
   success,
@@ -14,8 +14,8 @@ import type { Service } from '../service.ts'
 import { LOCK_PATH, LockReplies, lockNotFound, named, notYours } from './lock-replies.ts'
 
 /** Handing a lock from one holder to the next. */
-export function handoverRoutes(service: Service): Route[] {
-  const { handover, waiterLimits } = service
+export function handoffRoutes(service: Service): Route[] {
+  const { handoff, waiterLimits } = service
   const replies = new LockReplies(service)
   return [
     route('POST', `${LOCK_PATH}/takeover`, {
@@ -29,7 +29,7 @@ export function handoverRoutes(service: Service): Route[] {
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
-        const taken = waiterLimits.run(request, () => handover.takeOver(room, client, request.signal))
+        const taken = waiterLimits.run(request, () => handoff.takeOver(room, client, request.signal))
         return replies.lock(await taken, { room, client })
       },
     }),
@@ -44,7 +44,7 @@ export function handoverRoutes(service: Service): Route[] {
       async handle(request) {
         const { room } = request
         const client = named(await request.client(), request.body.name)
-        const result = await waiterLimits.run(request, () => handover.request(room, client, request.signal))
+        const result = await waiterLimits.run(request, () => handoff.request(room, client, request.signal))
         if (typeof result === 'object') return replies.lock(result, { room, client })
         const message = result === 'declined' ? 'the holder declined' : 'the holder did not answer'
         throw new HttpError(409, `handover_${result}`, message)
@@ -56,11 +56,11 @@ export function handoverRoutes(service: Service): Route[] {
       action: 'lock',
       summary:
         'The holder hands over, declines, or asks for more time. A takeover can neither be declined nor postponed.',
-      body: handoverAnswer,
+      body: handoffAnswer,
       answers: { 200: success, 403: errorBody, 404: errorBody, 409: errorBody },
       async handle(request) {
         const client = await request.client()
-        const outcome = await handover.answer(request.room, client, request.body)
+        const outcome = await handoff.answer(request.room, client, request.body)
         if (outcome === 'no-lock') throw lockNotFound()
         if (outcome === 'not-yours') throw notYours()
         if (outcome === 'no-request')

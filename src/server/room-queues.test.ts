@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../testing/index.ts'
 import { memoryBus } from './buses/memory.ts'
-import { WaitingList } from './waiting-list.ts'
+import { RoomQueues } from './room-queues.ts'
 
 const AOI = { session_id: 'aoi', client_id: 'tab-1' }
 const REN = { session_id: 'ren' }
 
 let clock: FakeClock
-let here: WaitingList
-let there: WaitingList
+let here: RoomQueues
+let there: RoomQueues
 const changes: unknown[] = []
 let moved: unknown[]
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
   moved = []
   const bus = memoryBus()
   const openList = async () => {
-    const list: WaitingList = new WaitingList({
+    const list: RoomQueues = new RoomQueues({
       bus,
       clock,
       onChange: (event) => changes.push(event),
@@ -30,8 +30,8 @@ beforeEach(async () => {
   there = await openList()
 })
 
-describe('the waiting list of several nodes', () => {
-  it('the waiting list of several nodes keeps the time and the place of a client that moves to another node', async () => {
+describe('the queue of several nodes', () => {
+  it('the queue of several nodes keeps the time and the place of a client that moves to another node', async () => {
     const start = clock.now()
     here.join('room', 'a', AOI)
     await clock.advance(10)
@@ -47,7 +47,7 @@ describe('the waiting list of several nodes', () => {
     expect(there.since('room', 'a')).toBeUndefined()
   })
 
-  it('the waiting list of several nodes tells the node where a client waited that it has come to another one', async () => {
+  it('the queue of several nodes tells the node where a client waited that it has come to another one', async () => {
     here.join('room', 'a', AOI)
     here.join('room', 'r', REN)
     await clock.advance(1000)
@@ -58,7 +58,7 @@ describe('the waiting list of several nodes', () => {
     expect(moved).toEqual([[here, 'room', 'a']])
   })
 
-  it('the waiting list of several nodes shows a waiter as long as it asks again, though other messages were lost', async () => {
+  it('the queue of several nodes shows a waiter as long as it asks again, though other messages were lost', async () => {
     here.join('room', 'a', AOI)
     for (let asked = 0; asked < 20; asked++) {
       await clock.advance(5000)
@@ -67,7 +67,7 @@ describe('the waiting list of several nodes', () => {
     expect(there.of('room')).toEqual({ first: [AOI], count: 1 })
   })
 
-  it('the waiting list of several nodes is sent in batches that do not grow with the number of waiters', async () => {
+  it('the queue of several nodes is sent in batches that do not grow with the number of waiters', async () => {
     const before = changes.length
     for (let n = 0; n < 1000; n++) {
       here.join('room', `id-${n}`, { session_id: `session-${n}` })
@@ -82,7 +82,7 @@ describe('the waiting list of several nodes', () => {
     expect(JSON.stringify(sent).length).toBeLessThan(60_000)
   })
 
-  it('the waiting list of several nodes is sent in batches also if one client comes and goes', async () => {
+  it('the queue of several nodes is sent in batches also if one client comes and goes', async () => {
     const before = changes.length
     for (let n = 0; n < 500; n++) {
       here.join('room', 'a', AOI)
@@ -92,7 +92,7 @@ describe('the waiting list of several nodes', () => {
     expect(changes.length - before).toBeLessThanOrEqual(2 * 6 * 2)
   })
 
-  it('the waiting list of several nodes forgets the waiters of a node that is silent', async () => {
+  it('the queue of several nodes forgets the waiters of a node that is silent', async () => {
     there.join('room', 'a', AOI)
     await clock.advance(39_000)
     expect(here.of('room').first).toEqual([AOI])

@@ -12,7 +12,7 @@ import {
 } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
-export const takeOverCases: readonly Case[] = [
+export const takeoverCases: readonly Case[] = [
   {
     title: 'takes over from the holder with the given token',
     async run({ store, peer }) {
@@ -34,7 +34,7 @@ export const takeOverCases: readonly Case[] = [
     title: 'refuses to take over from another token',
     async run({ store, peer }) {
       const old = await grab(store, 'not taken')
-      const { holders } = await refused(peer, 'not taken', 'a take-over from another token', {
+      const { holders } = await refused(peer, 'not taken', 'a takeover from another token', {
         replace: old.token - 1,
       })
       checkEqual(idsOf(holders), [old.id], 'the holders')
@@ -52,7 +52,7 @@ export const takeOverCases: readonly Case[] = [
       checkEqual(
         answers.filter((answer) => answer.granted).length,
         1,
-        'how many of ten take-overs from one token were granted',
+        'how many of ten takeovers from one token were granted',
       )
     },
   },

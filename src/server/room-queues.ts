@@ -25,7 +25,7 @@ import type { OnError } from './service.ts'
 
 const TOPIC = 'line'
 
-export interface WaitingListOptions {
+export interface RoomQueuesOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly onChange: (event: DocumentEvent<'document.line'>) => void
@@ -64,8 +64,8 @@ interface LocalRoom {
   cancelPublish: (() => void) | undefined
 }
 
-export class WaitingList {
-  readonly #options: WaitingListOptions
+export class RoomQueues {
+  readonly #options: RoomQueuesOptions
   readonly #node = randomId()
   readonly #local = new Map<string, LocalRoom>()
   /** By room and node. */
@@ -73,7 +73,7 @@ export class WaitingList {
   /** How many messages about a room were sent since the start of its window. It outlives the room's last waiter. */
   readonly #windows = new Map<string, { readonly start: number; sent: number }>()
 
-  constructor(options: WaitingListOptions) {
+  constructor(options: RoomQueuesOptions) {
     this.#options = options
   }
 

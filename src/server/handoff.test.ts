@@ -116,8 +116,8 @@ describe('a takeover', () => {
   })
 })
 
-describe('a handover request', () => {
-  it('a handover request is granted by the holder', async () => {
+describe('a handoff request', () => {
+  it('a handoff request is granted by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     expect(requested()).toMatchObject({ kind: 'request', answer_within_ms: 15_000 })
@@ -126,7 +126,7 @@ describe('a handover request', () => {
     expect(story(heard)).toContain('document.takeover-answered 12:00:00')
   })
 
-  it('a handover request is declined by the holder', async () => {
+  it('a handoff request is declined by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     await answer(holder, false)
@@ -162,7 +162,7 @@ describe('a handover request', () => {
       }
     }
 
-    it('a handover request that the holder postpones stays open for that time, is told to the room, and is then asked again', async () => {
+    it('a handoff request that the holder postpones stays open for that time, is told to the room, and is then asked again', async () => {
       const asking = other.call('POST', `${LOCK}/request`, { name: 'Aoi' })
       await isAsked()
       expect((await postpone(holder, 120_000)).status).toBe(200)
@@ -180,7 +180,7 @@ describe('a handover request', () => {
       expect((await asking).body.error).toBe('handover_unanswered')
     })
 
-    it('a handover request that the holder postpones can be granted at any time', async () => {
+    it('a handoff request that the holder postpones can be granted at any time', async () => {
       const asking = other.call('POST', `${LOCK}/request`)
       await isAsked()
       await postpone(holder, 120_000)
@@ -189,7 +189,7 @@ describe('a handover request', () => {
       expect((await asking).status).toBe(200)
     })
 
-    it('a handover request that the holder postpones stays open although the message that told so was lost', async () => {
+    it('a handoff request that the holder postpones stays open although the message that told so was lost', async () => {
       const bus = memoryBus()
       let lost = 0
       const publish = async (message: BusMessage) => {
@@ -217,7 +217,7 @@ describe('a handover request', () => {
     })
 
     it.each([0, 600_001, 1.5, '2m'])(
-      'a handover request that the holder postpones is refused for %j ms',
+      'a handoff request that the holder postpones is refused for %j ms',
       async (ms) => {
         const asking = other.call('POST', `${LOCK}/request`)
         await isAsked()
@@ -227,7 +227,7 @@ describe('a handover request', () => {
       },
     )
 
-    it('a handover request that the holder postpones is refused for a takeover', async () => {
+    it('a handoff request that the holder postpones is refused for a takeover', async () => {
       const taking = other.call('POST', `${LOCK}/takeover`)
       await isAsked()
       expect((await postpone(holder, 60_000)).body.error).toBe('takeover_not_declinable')
@@ -236,14 +236,14 @@ describe('a handover request', () => {
     })
   })
 
-  it('a handover request takes a lock that becomes free meanwhile', async () => {
+  it('a handoff request takes a lock that becomes free meanwhile', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     await holder.call('DELETE', LOCK)
     expect((await asking).status).toBe(200)
   })
 
-  it('a handover request is in every answer to the holder until it is answered, and then the next one is', async () => {
+  it('a handoff request is in every answer to the holder until it is answered, and then the next one is', async () => {
     const third = bed.browser('tab-3')
     const asking = other.call('POST', `${LOCK}/request`, { name: 'Aoi' })
     await isAsked()
@@ -262,7 +262,7 @@ describe('a handover request', () => {
     expect((await taking).body).not.toHaveProperty('request')
   })
 
-  it('a handover request is over when the client withdraws it, and the room hears so', async () => {
+  it('a handoff request is over when the client withdraws it, and the room hears so', async () => {
     // Gets its session.
     await other.call('GET', LOCK)
     const asking = other.call('POST', `${LOCK}/request`)
@@ -279,7 +279,7 @@ describe('a handover request', () => {
     expect((await holder.call('GET', LOCK)).body).not.toHaveProperty('request')
   })
 
-  it('a handover request reaches the holder, though the messages of the bus that told of it were lost', async () => {
+  it('a handoff request reaches the holder, though the messages of the bus that told of it were lost', async () => {
     const bus = memoryBus()
     let lost = 0
     const publish = async (message: BusMessage) => {
@@ -299,7 +299,7 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(200)
   })
 
-  it('a handover request is granted although the message with the answer was lost', async () => {
+  it('a handoff request is granted although the message with the answer was lost', async () => {
     const bus = memoryBus()
     let lost = 0
     const publish = async (message: BusMessage) => {
@@ -321,7 +321,7 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(200)
   })
 
-  it('a handover request is shown to the holder again if its answer could not be told', async () => {
+  it('a handoff request is shown to the holder again if its answer could not be told', async () => {
     const bus = memoryBus()
     let fails = true
     const publish = async (message: BusMessage) => {
@@ -346,7 +346,7 @@ describe('a handover request', () => {
     expect((await asking).status).toBe(200)
   })
 
-  it('a handover request gets a lock whose end was not heard', async () => {
+  it('a handoff request gets a lock whose end was not heard', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     // As on a store that cannot push, at another node.
@@ -356,7 +356,7 @@ describe('a handover request', () => {
     expect((await asking).body.error).not.toBe('handover_unanswered')
   })
 
-  it('a handover request from further back names those whom it passes, to the room and in every answer to the holder', async () => {
+  it('a handoff request from further back names those whom it passes, to the room and in every answer to the holder', async () => {
     const third = bed.browser('tab-3')
     for (const waiter of [other, third]) await waiter.call('GET', LOCK)
     const waits = new AbortController()
@@ -379,7 +379,7 @@ describe('a handover request', () => {
     await Promise.all(queue)
   })
 
-  it('a handover request of the first waiter passes nobody', async () => {
+  it('a handoff request of the first waiter passes nobody', async () => {
     await other.call('GET', LOCK)
     const gone = new AbortController()
     const waiting = other.call('POST', `${LOCK}?wait=30`, undefined, { signal: gone.signal })
@@ -393,7 +393,7 @@ describe('a handover request', () => {
     await waiting
   })
 
-  it('a handover request of the own session is granted after the grace period, because that tab may have crashed', async () => {
+  it('a handoff request of the own session is granted after the grace period, because that tab may have crashed', async () => {
     const asking = holder.tab('tab-9').call('POST', `${LOCK}/request`)
     await isAsked()
     expect(requested()).toMatchObject({ answer_within_ms: 5000 })
@@ -401,7 +401,7 @@ describe('a handover request', () => {
     expect((await asking).body.token).toBeGreaterThan(token)
   })
 
-  it('a handover request can be answered only by the holder', async () => {
+  it('a handoff request can be answered only by the holder', async () => {
     const asking = other.call('POST', `${LOCK}/request`)
     await isAsked()
     expect((await answer(other, true)).body.error).toBe('not_locked_by_user')

@@ -1,20 +1,20 @@
 /**
  * A separate process beside `holdfast run`, in case `run` itself is stopped or killed. It knows when the command must
- * be dead, and ends it then if `run` does not. When `run` dies, the pipe from it closes, and the guard ends the command
+ * be dead, and ends it then if `run` does not. When `run` dies, the pipe from it closes, and the watchdog ends the command
  * at once.
  */
 import { createInterface } from 'node:readline'
 import { systemClock } from '../../base/clock.ts'
 import { pause } from '../../base/pause.ts'
-import { GUARD_CHECK_EVERY_MS, GUARD_SEARCH_LIMIT_MS } from '../options.ts'
+import { WATCHDOG_CHECK_EVERY_MS, WATCHDOG_SEARCH_LIMIT_MS } from '../options.ts'
 import { Countdown } from './countdown.ts'
-import { GUARD_ENDED_COMMAND, type GuardMessage } from './guard.ts'
 import { endSession, isAlive, leaderUnder } from './session.ts'
+import { WATCHDOG_ENDED_COMMAND, type WatchdogMessage } from './watchdog.ts'
 
 /** Shorter than the grace of `run`, so that `run` sends SIGTERM first. Some programs exit at once on a second one. */
-const SHARE_OF_GRACE = 0.8
+const FRACTION_OF_GRACE = 0.8
 
-// A signal to all processes of the user is meant for the command. The guard stays until `run` ends it.
+// A signal to all processes of the user is meant for the command. The watchdog stays until `run` ends it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
 let leaseId = ''
@@ -30,8 +30,8 @@ messages.on('line', (line) => {
 })
 messages.on('close', endOrphan)
 
-/** `null`: the line was cut off, because `run` was killed while it wrote. That must not end the guard. */
-function parse(line: string): GuardMessage | null {
+/** `null`: the line was cut off, because `run` was killed while it wrote. That must not end the watchdog. */
+function parse(line: string): WatchdogMessage | null {
   try {
     return JSON.parse(line)
   } catch {
@@ -39,12 +39,12 @@ function parse(line: string): GuardMessage | null {
   }
 }
 
-function handle(message: GuardMessage): void {
+function handle(message: WatchdogMessage): void {
   switch (message.type) {
     case 'starting':
       leaseId = message.leaseId
       isNested = message.isNested
-      countdown = new Countdown(message.graceMs * SHARE_OF_GRACE, (signal) => {
+      countdown = new Countdown(message.graceMs * FRACTION_OF_GRACE, (signal) => {
         if (leader && endSession(leader, signal)) hasEndedCommand = true
       })
       break
@@ -58,7 +58,7 @@ function handle(message: GuardMessage): void {
       countdown?.markTerminating()
       break
     case 'done':
-      process.exit(hasEndedCommand ? GUARD_ENDED_COMMAND : 0)
+      process.exit(hasEndedCommand ? WATCHDOG_ENDED_COMMAND : 0)
   }
 }
 
@@ -67,17 +67,17 @@ async function endOrphan(): Promise<void> {
   leader ??= await findLeader()
   if (isNested) countdown?.killNow()
   else countdown?.endNow()
-  while (leader && isAlive(leader)) await pause(systemClock, GUARD_CHECK_EVERY_MS)
+  while (leader && isAlive(leader)) await pause(systemClock, WATCHDOG_CHECK_EVERY_MS)
   countdown?.cancel()
 }
 
 /** `run` was killed while it started the command, which may take a moment until it has its environment. */
 async function findLeader(): Promise<number | undefined> {
-  const end = performance.now() + GUARD_SEARCH_LIMIT_MS
+  const end = performance.now() + WATCHDOG_SEARCH_LIMIT_MS
   while (countdown && performance.now() < end) {
     const found = leaderUnder(leaseId)
     if (found) return found
-    await pause(systemClock, GUARD_CHECK_EVERY_MS)
+    await pause(systemClock, WATCHDOG_CHECK_EVERY_MS)
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../testing/index.ts'
-import { HandoverRequests } from './handover-requests.ts'
+import { HandoffRequests } from './handoff-requests.ts'
 import { createLockView, type LockView } from './lock-view.ts'
 
 const ME = { sessionId: 's1', clientId: 'c1', name: 'Mika' }
@@ -10,7 +10,7 @@ const REQUEST = { request_id: 'r', kind: 'request', by: ken, token: 7, answer_wi
 
 let clock: FakeClock
 let view: LockView
-let follow: HandoverRequests
+let follow: HandoffRequests
 const refresh = vi.fn()
 const onPostponed = vi.fn()
 beforeEach(() => {
@@ -19,7 +19,7 @@ beforeEach(() => {
   view.change({ me: ME })
   refresh.mockClear()
   onPostponed.mockClear()
-  follow = new HandoverRequests({ clock, view, refresh, onPostponed })
+  follow = new HandoffRequests({ clock, view, refresh, onPostponed })
 })
 
 describe('a request for the lock', () => {

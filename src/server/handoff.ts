@@ -15,7 +15,7 @@ import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { type HandoverRequest, type handoverAnswer, handoverRequest, type Person } from '../protocol/index.ts'
+import { type HandoffRequest, type handoffAnswer, handoffRequest, type Person } from '../protocol/index.ts'
 import { type Announcer, keyOf } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
@@ -23,7 +23,7 @@ import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
 import { MAX_OPEN_HANDOVERS, OWN_TAB_MS, TELL_HANDOVERS_EVERY_MS } from './options.ts'
-import type { WaitingList } from './waiting-list.ts'
+import type { RoomQueues } from './room-queues.ts'
 import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
@@ -38,18 +38,18 @@ const message = v.union([
     room: v.string(),
     openMs: v.number(),
     // Nodes of an earlier version do not say them.
-    kind: v.exactOptional(handoverRequest.entries.kind),
-    by: v.exactOptional(handoverRequest.entries.by),
-    passes: handoverRequest.entries.passes,
+    kind: v.exactOptional(handoffRequest.entries.kind),
+    by: v.exactOptional(handoffRequest.entries.by),
+    passes: handoffRequest.entries.passes,
     postponedMs: v.exactOptional(v.number()),
   }),
 ])
 
-export interface HandoverOptions {
+export interface HandoffOptions {
   readonly locks: Locks
   readonly feed: LeaseFeed
   readonly announcer: Announcer
-  readonly waitingList: WaitingList
+  readonly roomQueues: RoomQueues
   readonly bus: Bus
   readonly clock: Clock
   readonly grace: number
@@ -70,7 +70,7 @@ interface Question {
 }
 
 /** A request of any node that was announced and has not ended. */
-interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by' | 'passes'>> {
+interface OpenRequest extends Partial<Pick<HandoffRequest, 'kind' | 'by' | 'passes'>> {
   readonly room: string
   /** When its time is over. */
   readonly until: number
@@ -83,13 +83,13 @@ interface OpenRequest extends Partial<Pick<HandoverRequest, 'kind' | 'by' | 'pas
   isPostponedHere?: boolean | undefined
 }
 
-export class Handover {
-  readonly #options: HandoverOptions
+export class Handoff {
+  readonly #options: HandoffOptions
   readonly #pending = new Map<string, PendingRequest>()
   /** By the token of the holder and the id of the request. */
   readonly #open = new Map<number, Map<string, OpenRequest>>()
 
-  constructor(options: HandoverOptions) {
+  constructor(options: HandoffOptions) {
     this.#options = options
   }
 
@@ -132,7 +132,7 @@ export class Handover {
   }
 
   /** The oldest open request to the holder of this token that it has not answered. */
-  requestTo(room: string, token: number): HandoverRequest | undefined {
+  requestTo(room: string, token: number): HandoffRequest | undefined {
     const now = this.#options.clock.monotonic()
     for (const [request_id, open] of this.#open.get(token) ?? []) {
       const { kind, by, passes, until, postponedUntil = now } = open
@@ -153,7 +153,7 @@ export class Handover {
   async answer(
     room: string,
     client: LockClient,
-    answer: v.InferOutput<typeof handoverAnswer>,
+    answer: v.InferOutput<typeof handoffAnswer>,
   ): Promise<'answered' | 'no-lock' | 'not-yours' | 'no-request' | 'takeover'> {
     const { locks, announcer, clock, answerWithin } = this.#options
     const { request_id: requestId } = answer
@@ -243,8 +243,8 @@ export class Handover {
 
   async #askHolder(question: Question): Promise<Outcome> {
     const { room, client, holder, kind, limitMs, signal } = question
-    const { feed, announcer, waitingList } = this.#options
-    const passed = waitersBefore(client.person, waitingList.of(room).first)
+    const { feed, announcer, roomQueues } = this.#options
+    const passed = waitersBefore(client.person, roomQueues.of(room).first)
     const about = { kind, by: client.person, ...(passed.length > 0 && { passes: passed }) }
     signal.throwIfAborted()
     const pending = new PendingRequest(question, about, this.#options)
@@ -288,7 +288,7 @@ class PendingRequest {
   readonly since: number
   readonly token: number
   readonly #question: Question
-  readonly #about: Pick<HandoverRequest, 'kind' | 'by' | 'passes'>
+  readonly #about: Pick<HandoffRequest, 'kind' | 'by' | 'passes'>
   readonly #bus: Bus
   readonly #clock: Clock
   readonly #outcome = Promise.withResolvers<Outcome>()
@@ -299,8 +299,8 @@ class PendingRequest {
 
   constructor(
     question: Question,
-    about: Pick<HandoverRequest, 'kind' | 'by' | 'passes'>,
-    { bus, clock }: Pick<HandoverOptions, 'bus' | 'clock'>,
+    about: Pick<HandoffRequest, 'kind' | 'by' | 'passes'>,
+    { bus, clock }: Pick<HandoffOptions, 'bus' | 'clock'>,
   ) {
     this.#question = question
     this.#about = about

@@ -8,7 +8,7 @@ import { hasShape, isSameTab, personOf, type Shaped } from './lock-messages.ts'
 import type { HandoffRequest } from './lock-state.ts'
 import type { LockView } from './lock-view.ts'
 
-export interface HandoverRequestsOptions {
+export interface HandoffRequestsOptions {
   readonly clock: Clock
   readonly view: LockView
   /** Reads the lock. */
@@ -22,13 +22,13 @@ const REQUEST = { request_id: 'string', answer_within_ms: 'number' } as const
 
 type Field = 'request' | 'passedBy'
 
-export class HandoverRequests {
-  readonly #options: HandoverRequestsOptions
+export class HandoffRequests {
+  readonly #options: HandoffRequestsOptions
   readonly #cancels = { request() {}, passedBy() {} }
   #cancelPostponed = () => {}
   #wasAsked = false
 
-  constructor(options: HandoverRequestsOptions) {
+  constructor(options: HandoffRequestsOptions) {
     this.#options = options
     options.view.subscribe(() => this.#onChange())
   }
