@@ -6,7 +6,7 @@ export interface LazyCommand {
 }
 
 /** All commands. Each is loaded only when it is used, so that the others do not slow down its start. */
-export const CATALOG: Readonly<Record<string, LazyCommand>> = {
+const COMMANDS = {
   run: lazy('hold a lease while a command runs', async () => (await import('./commands/run.ts')).run),
   ls: lazy('list the leases that are held', async () => (await import('./commands/ls.ts')).ls),
   inspect: lazy('show who holds a lease', async () => (await import('./commands/inspect.ts')).inspect),
@@ -30,7 +30,11 @@ export const CATALOG: Readonly<Record<string, LazyCommand>> = {
     'print a completion script for a shell',
     async () => (await import('./commands/completion.ts')).completion,
   ),
-}
+} satisfies Readonly<Record<string, LazyCommand>>
+
+export type CommandName = keyof typeof COMMANDS
+
+export const CATALOG: Readonly<Record<string, LazyCommand>> = COMMANDS
 
 function lazy(summary: string, load: LazyCommand['load']): LazyCommand {
   return { summary, load }

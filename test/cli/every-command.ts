@@ -3,17 +3,13 @@
  * Prints a line of JSON for each: the address, the command, its exit code and everything it printed.
  */
 import { runCommandLine } from '../../src/cli/command-line.ts'
+import { callsWithStore } from './shortest-calls.ts'
 
 const COMMANDS: readonly (readonly string[])[] = [
-  ['run', '--wait', '1ms', '--store', '<address>', 'job', '--', 'true'],
-  ['ls', '--store', '<address>'],
-  ['inspect', '--store', '<address>', 'job'],
-  ['watch', '--store', '<address>'],
-  ['release', '--force', '--yes', '--store', '<address>', 'job'],
+  ...(await callsWithStore()).map(([name, ...args]) => [name, '--store', '<address>', ...args]),
   ['doctor', '<address>'],
   ['migrate', '<address>'],
   ['bench', '--duration', '1ms', '<address>'],
-  ['serve', '--port', '0', '--start-within', '0ms', '--store', '<address>'],
   // Mistakes: the address is where something else is expected.
   ['<address>'],
   ['ls', 'prefix', '<address>'],

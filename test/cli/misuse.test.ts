@@ -5,7 +5,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { holdfast, temporaryDirectory } from './holdfast.ts'
+import { callsWithStore } from './shortest-calls.ts'
 import { postgresRefusal } from './wrong-servers.ts'
+
+const calls = await callsWithStore()
 
 describe('an error is one line with a remedy:', () => {
   it.each([
@@ -269,17 +272,8 @@ describe('settings', () => {
     expect(await storeOf([], {})).toBe('file:./by-file')
   })
 
-  it.each([
-    ['run', 'job', '--', 'true'],
-    ['ls'],
-    ['inspect', 'job'],
-    ['watch'],
-    ['release', '--force', '--yes', 'job'],
-    ['doctor'],
-    ['bench'],
-    ['serve', '--port', '0'],
-  ])(
-    'with an unknown name are refused by %s, because a misspelt store must not mean the default store',
+  it.each(calls)(
+    'settings with an unknown name are refused by %s, because a misspelt store must not mean the default store',
     async (...args) => {
       const cwd = temporaryDirectory()
       writeFileSync(join(cwd, 'holdfast.toml'), 'stroe = "redis://db.internal"\ntll = "1m"\nport = 8080\n')
