@@ -15,10 +15,27 @@ import { expectDuration } from '../base/duration.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
 import type { Pauses } from '../base/retry.ts'
 import { createProjectLocks, type DirectorySource, type ProjectLocks } from '../project/index.ts'
-import { checkRetry } from '../project/retry-policy.ts'
+import { checkRetry } from '../project/options.ts'
 import { localStorageJournal } from './journal.ts'
 import type { TabChannel } from './tab-channel.ts'
 import type { AutoSaveLocks, AutoSaveOptions } from './types.ts'
+
+const DEFAULTS = {
+  debounce: 500,
+  idle: 2000,
+  generations: 20,
+  maxBytes: 50 * 2 ** 20,
+  hold: 'session',
+  eager: false,
+  wait: 1000,
+} as const
+
+/** How long `close` waits for the lock. */
+export const LAST_WAIT_MS = 1000
+/** How long a tab waits for the answer to its request for the lock. */
+export const HANDOFF_LIMIT_MS = 5000
+/** How long a lock that was handed over waits for the tab that asked for it. */
+export const HAND_OVER_MS = 2000
 
 const LOCK_METHODS = [
   'acquireProjectLock',
@@ -78,13 +95,7 @@ export function checkOptions<T>(options: AutoSaveOptions<T>) {
   const ownLocks = rest.locks ? undefined : openLocks(namespace as string, checked)
   const locks: AutoSaveLocks = rest.locks ?? (ownLocks as ProjectLocks)
   return {
-    debounce: 500,
-    idle: 2000,
-    generations: 20,
-    maxBytes: 50 * 2 ** 20,
-    hold: 'session',
-    eager: false,
-    wait: 1000,
+    ...DEFAULTS,
     journal: hasLocalStorage() && localStorageJournal(locks.namespace),
     clock: systemClock,
     ...rest,

@@ -1,11 +1,13 @@
 /** Saves the project whenever it is due, while it holds the lock. The phases are in `state.ts`. */
+
 import type { ProjectLockLease } from '../project/index.ts'
-import { delayAfter } from '../project/retry-policy.ts'
+import { delayAfter } from '../project/options.ts'
 import { type Archive, type Contents, createArchive } from './archive.ts'
 import { EditTracker } from './edit-tracker.ts'
 import { AutoSaveError, asLockFailure, asWriteError, orLoadError } from './errors.ts'
 import { createPageJournal, type PageJournal } from './journal.ts'
 import type { checkOptions } from './options.ts'
+import { LAST_WAIT_MS } from './options.ts'
 import { createReadOnly } from './read-only.ts'
 import { timeOf } from './save-file.ts'
 import { createSchedule, onPageLeft, type Schedule } from './schedule.ts'
@@ -15,9 +17,6 @@ import { connectTabs } from './tab-channel.ts'
 import type { AutoSavePhase, AutoSaveState } from './types.ts'
 import { writeSave } from './write-save.ts'
 import { createWriterLock, type WriterLock } from './writer-lock.ts'
-
-/** How long `close` waits for the lock. */
-const LAST_WAIT_MS = 1000
 
 export class Saver<T> {
   readonly store: StateStore

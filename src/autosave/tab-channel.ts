@@ -7,17 +7,16 @@
  *
  * Every message is a hint. The lock decides who writes, and the files decide what was saved.
  */
+
 import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
+import { HANDOFF_LIMIT_MS } from './options.ts'
 import { timeOf } from './save-file.ts'
 import type { WriterLock } from './writer-lock.ts'
 
 /** The part of a `BroadcastChannel` that AutoSave uses. */
 export type TabChannel = Pick<BroadcastChannel, 'postMessage' | 'addEventListener' | 'close'>
-
-/** How long a tab waits for the answer to its request. */
-const HANDOFF_LIMIT_MS = 5000
 
 type Message =
   | { readonly type: 'saved'; readonly id: string }

@@ -1,12 +1,11 @@
 /** The project lock of one AutoSave: acquires it, waits in the queue for it, and notices its loss. */
+
 import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Pauses } from '../base/retry.ts'
 import type { LockError, ProjectLockLease } from '../project/index.ts'
+import { HAND_OVER_MS } from './options.ts'
 import type { AutoSaveLocks } from './types.ts'
-
-/** How long a lock that was handed over waits for the tab that asked for it. */
-const HAND_OVER_MS = 2000
 
 export interface WriterLock {
   /** The current lease, or a new one. Rejects if it cannot be acquired. */

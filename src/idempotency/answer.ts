@@ -1,6 +1,8 @@
 /** An answer, and how it is stored for later requests with the same key. */
+
 import { isObject, isWhole } from '../base/arguments.ts'
 import type { JsonValue } from '../base/records.ts'
+import { BASE64_CHUNK_BYTES } from './options.ts'
 
 export interface Answer {
   readonly status: number
@@ -48,13 +50,10 @@ function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** More arguments than this may not fit on the stack. */
-const CHUNK_BYTES = 32_768
-
 export function base64Of(bytes: Uint8Array): string {
   let binary = ''
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES)
-    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK_BYTES))
+  for (let at = 0; at < bytes.length; at += BASE64_CHUNK_BYTES)
+    binary += String.fromCharCode(...bytes.subarray(at, at + BASE64_CHUNK_BYTES))
   return btoa(binary)
 }
 

@@ -2,6 +2,7 @@
 import { hasMethods, refuse } from '../base/arguments.ts'
 import type { JsonValue } from '../base/records.ts'
 import { type Answer, base64Of, type FinishedAnswer } from './answer.ts'
+import { SHORT_BYTES } from './options.ts'
 import { Refusal } from './problems.ts'
 import type { Incoming } from './protection.ts'
 import { readWithin } from './read-within.ts'
@@ -9,8 +10,6 @@ import { readWithin } from './read-within.ts'
 /** These answers have no end that one could wait for. */
 const ENDLESS = /^(text\/event-stream|multipart\/x-mixed-replace)\b/i
 const NO_BODY = [204, 205, 304]
-/** The payload is hashed anyway, and each hash takes a turn of another thread. */
-const SHORT_BYTES = 4096
 
 /** `source`: what the functions of the options get. `readBefore`: the body, if somebody has read it already. */
 export function incomingRequest<R>(

@@ -1,25 +1,8 @@
-import { expectFunction, expectOptions, expectWhole } from '../base/arguments.ts'
-import { type Clock, expectClock, systemClock } from '../base/clock.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import type { Clock } from '../base/clock.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
-import { randomId } from '../base/random-id.ts'
 import { formatKey } from './key.ts'
+import { checkFetchOptions, FIRST_PAUSE_MS, type IdempotentFetchOptions } from './options.ts'
 
-export interface IdempotentFetchOptions {
-  /** How often a request is sent at most. Default 5. */
-  readonly tries?: number | undefined
-  /** The longest pause between two tries. A longer `Retry-After` ends the tries. Default `'30s'`. */
-  readonly maxPause?: Duration | undefined
-  /** The key of a request that has none. Default: a random UUID. */
-  readonly newKey?: (() => string) | undefined
-  /** What sends a request. Default: the global `fetch`. */
-  readonly fetch?: typeof fetch | undefined
-  readonly clock?: Clock | undefined
-}
-
-const TRIES = 5
-const MAX_PAUSE_MS = 30_000
-const FIRST_PAUSE_MS = 200
 /** The server, or a proxy before it, could not answer now. */
 const TEMPORARY = [408, 425, 429, 502, 503, 504]
 /** Requests with these methods change nothing more when they are repeated. */
@@ -34,14 +17,7 @@ const WITHOUT_KEY = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
  * const response = await send('https://api.example/charges', { method: 'POST', body: JSON.stringify(order) })
  */
 export function idempotentFetch(options: IdempotentFetchOptions = {}): typeof fetch {
-  expectOptions(options, { tries: 1, maxPause: 1, newKey: 1, fetch: 1, clock: 1 })
-  const { tries = TRIES, newKey = randomId, fetch: send = globalThis.fetch, clock = systemClock } = options
-  const maxPauseMs = expectDuration('maxPause', options.maxPause ?? MAX_PAUSE_MS, 0)
-  expectWhole('tries', tries, 1)
-  expectFunction('newKey', newKey)
-  expectFunction('fetch', send)
-  expectClock('clock', clock)
-
+  const { tries, maxPauseMs, newKey, send, clock } = checkFetchOptions(options)
   return async (input, init) => {
     const request = await repeatableRequest(input, init, newKey)
     const { signal } = request

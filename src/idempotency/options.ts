@@ -10,6 +10,7 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectTtl } from '../base/duration.ts'
+import { randomId } from '../base/random-id.ts'
 import type { JsonValue } from '../base/records.ts'
 import { createOnce, type JobStore, type Once } from '../once/index.ts'
 import type { KeyFormat } from './key.ts'
@@ -62,6 +63,18 @@ export interface IdempotencyOptions<R = Request> {
   readonly clock?: Clock | undefined
 }
 
+export interface IdempotentFetchOptions {
+  /** How often a request is sent at most. Default 5. */
+  readonly tries?: number | undefined
+  /** The longest pause between two tries. A longer `Retry-After` ends the tries. Default `'30s'`. */
+  readonly maxPause?: Duration | undefined
+  /** The key of a request that has none. Default: a random UUID. */
+  readonly newKey?: (() => string) | undefined
+  /** What sends a request. Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined
+  readonly clock?: Clock | undefined
+}
+
 /** An answer without its body. */
 export interface AnswerHead {
   readonly status: number
@@ -107,9 +120,29 @@ export interface CheckedOptions<R>
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const YEAR_MS = 366 * DAY_MS
-const MAX_REQUEST_BYTES = 2 ** 20
-const MAX_RESPONSE_BYTES = 2 ** 18
-const METHODS = ['POST', 'PATCH']
+
+const DEFAULTS = {
+  methods: ['POST', 'PATCH'],
+  required: true,
+  format: 'any',
+  keep: DAY_MS,
+  wait: 0,
+  ttl: MINUTE_MS,
+  retryAfter: 1000,
+  maxRequest: 2 ** 20,
+  maxResponse: 2 ** 18,
+  onUnavailable: 'refuse',
+  prefix: 'idempotency:',
+} as const
+
+const FETCH_DEFAULTS = { tries: 5, maxPause: 30_000 }
+/** The pause of the client before its first retry. It doubles with each further one. */
+export const FIRST_PAUSE_MS = 200
+
+/** A longer payload is represented by its hash. Each hash takes a turn of another thread. */
+export const SHORT_BYTES = 4096
+/** More arguments than this may not fit on the stack. */
+export const BASE64_CHUNK_BYTES = 32_768
 
 /** What belongs to the answer itself, and not to the connection, the person or the moment. */
 const REPLAYED_HEADERS = [
@@ -159,13 +192,11 @@ export function checkOptions<R>(options: IdempotencyOptions<R>): CheckedOptions<
     prefix: 1,
     clock: 1,
   })
-  const { principal, scope, required = true, format = 'any', fingerprint, keeps = keepsByDefault } = options
-  const { keep = DAY_MS, wait = 0, onUnavailable = 'refuse', onError, clock = systemClock } = options
-  const {
-    maxRequest = MAX_REQUEST_BYTES,
-    maxResponse = MAX_RESPONSE_BYTES,
-    prefix = 'idempotency:',
-  } = options
+  const { principal, scope, fingerprint, keeps = keepsByDefault, onError, clock = systemClock } = options
+  const { required = DEFAULTS.required, format = DEFAULTS.format, prefix = DEFAULTS.prefix } = options
+  const { keep = DEFAULTS.keep, wait = DEFAULTS.wait, ttl = DEFAULTS.ttl } = options
+  const { retryAfter = DEFAULTS.retryAfter, onUnavailable = DEFAULTS.onUnavailable } = options
+  const { maxRequest = DEFAULTS.maxRequest, maxResponse = DEFAULTS.maxResponse } = options
   if (principal !== 'everyone' && typeof principal !== 'function')
     refuse('principal', "a function that says who sends a request, or 'everyone'", principal)
   for (const [name, value] of Object.entries({ scope, fingerprint, onError }))
@@ -178,7 +209,7 @@ export function checkOptions<R>(options: IdempotencyOptions<R>): CheckedOptions<
   expectWhole('maxResponse', maxResponse, 0)
   expectText('prefix', prefix)
   expectClock('clock', clock)
-  const methods = namesOf('methods', options.methods ?? METHODS).map((name) => name.toUpperCase())
+  const methods = namesOf('methods', options.methods ?? DEFAULTS.methods).map((name) => name.toUpperCase())
   const headers = namesOf('headers', options.headers ?? []).map((name) => name.toLowerCase())
   const never = headers.find((name) => NEVER_REPLAYED.includes(name))
   if (never) refuse('headers', 'names of headers that belong to the answer', never)
@@ -192,8 +223,8 @@ export function checkOptions<R>(options: IdempotencyOptions<R>): CheckedOptions<
     fingerprint,
     keep: keep === Infinity ? keep : expectDuration('keep', keep, 1, YEAR_MS),
     wait: wait === Infinity ? wait : expectDuration('wait', wait, 0),
-    ttl: expectTtl(options.ttl ?? MINUTE_MS),
-    retryAfter: Math.ceil(expectDuration('retryAfter', options.retryAfter ?? 1000, 0) / 1000),
+    ttl: expectTtl(ttl),
+    retryAfter: Math.ceil(expectDuration('retryAfter', retryAfter, 0) / 1000),
     maxRequest,
     maxResponse,
     headers: new Set([...REPLAYED_HEADERS, ...headers]),
@@ -203,6 +234,18 @@ export function checkOptions<R>(options: IdempotencyOptions<R>): CheckedOptions<
     prefix,
     clock,
   }
+}
+
+export function checkFetchOptions(options: IdempotentFetchOptions) {
+  expectOptions(options, { tries: 1, maxPause: 1, newKey: 1, fetch: 1, clock: 1 })
+  const { tries = FETCH_DEFAULTS.tries, maxPause = FETCH_DEFAULTS.maxPause } = options
+  const { newKey = randomId, fetch: send = globalThis.fetch, clock = systemClock } = options
+  const maxPauseMs = expectDuration('maxPause', maxPause, 0)
+  expectWhole('tries', tries, 1)
+  expectFunction('newKey', newKey)
+  expectFunction('fetch', send)
+  expectClock('clock', clock)
+  return { tries, maxPauseMs, newKey, send, clock }
 }
 
 function onceOf<R>({ jobs, once }: IdempotencyOptions<R>, clock: Clock): Once {

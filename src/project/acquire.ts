@@ -2,55 +2,16 @@
  * Acquires a project lease: as a Web Lock, or through `project/.lock` if the browser refuses Web Locks. Every attempt
  * is one acquisition of the core. While another tab holds the lock, each attempt is followed by a pause.
  */
-import {
-  type Checks,
-  checkEach,
-  expectBoolean,
-  expectFunction,
-  expectOneOf,
-  expectSignal,
-} from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import { asLeaseError, type LeaseError, type LockErrorCode } from '../base/errors.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
-import type { Pauses } from '../base/retry.ts'
 import { nameOf } from '../clients/browser-errors.ts'
 import type { Manager } from '../core/manager.ts'
-import { type Claim, STANDBY_POLL_MS } from './claim.ts'
+import type { Claim } from './claim.ts'
 import { LockError } from './errors.ts'
-import { SCOPES, UNREADABLE } from './project-lease.ts'
-import { checkRetry, delayAfter } from './retry-policy.ts'
-import type { AcquireProjectLockOptions, LockRetryScheduledEvent, LockScope } from './types.ts'
-
-/** The options of one acquisition, with every default filled in and every value checked. */
-export interface AcquireRequest {
-  readonly scope: LockScope
-  readonly signal: AbortSignal
-  readonly retry: Pauses
-  readonly standby: boolean
-  readonly steal: boolean
-  readonly onWaiting?: () => void
-}
-
-const CHECKS: Checks<AcquireProjectLockOptions> = {
-  scope: (option, value) => expectOneOf(option, value, SCOPES),
-  signal: expectSignal,
-  retry: checkRetry,
-  standby: expectBoolean,
-  steal: expectBoolean,
-  onWaiting: expectFunction,
-}
-
-export function checkAcquireOptions(options: AcquireProjectLockOptions = {}): AcquireRequest {
-  return {
-    scope: 'autosave',
-    signal: new AbortController().signal,
-    retry: delayAfter,
-    standby: false,
-    steal: false,
-    ...checkEach(options, CHECKS),
-  }
-}
+import { type AcquireRequest, STANDBY_POLL_MS } from './options.ts'
+import { UNREADABLE } from './project-lease.ts'
+import type { LockRetryScheduledEvent, LockScope } from './types.ts'
 
 export interface Backends {
   readonly clock: Clock

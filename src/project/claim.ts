@@ -13,8 +13,8 @@ import type { LeaseEvent, LossReason } from '../core/index.ts'
 import type { Keeper } from '../core/manager.ts'
 import { LockError, notHeld } from './errors.ts'
 import type { EventFields, EventName, LockEvents } from './events.ts'
+import { delayAfter, HEARTBEAT_MS, MAX_REMOVALS, SLOW_FALLBACK_MS, STANDBY_POLL_MS } from './options.ts'
 import { UNREADABLE } from './project-lease.ts'
-import { delayAfter } from './retry-policy.ts'
 import type {
   AcquireProjectLockOptions,
   LockConditionWarningEvent,
@@ -23,13 +23,6 @@ import type {
   LockRetryScheduledEvent,
   ProjectLockLease,
 } from './types.ts'
-
-export const HEARTBEAT_MS = 10_000
-/** A file that takes longer to answer causes a warning. */
-const SLOW_FALLBACK_MS = 1000
-const MAX_REMOVALS = 3
-/** How often a waiting tab reads a `.lock`, which cannot wake it. */
-export const STANDBY_POLL_MS = 2000
 
 export type Claim = ReturnType<typeof createClaim>
 

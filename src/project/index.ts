@@ -11,7 +11,8 @@ export type {
   WebWriter,
 } from '../stores/browser/platform.ts'
 export { LockError } from './errors.ts'
-export { createProjectLocks, type ProjectLocksOptions } from './project-locks.ts'
+export type { ProjectLocksOptions } from './options.ts'
+export { createProjectLocks } from './project-locks.ts'
 export type * from './types.ts'
 
 /** The default instance, created by the first call, because loading a module must not touch the page. */

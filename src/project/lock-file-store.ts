@@ -12,7 +12,8 @@ import { type GatedFileTools, gatedFile } from '../stores/browser/gated-file.ts'
 import type { DirectorySource } from '../stores/browser/platform.ts'
 import type { Claim } from './claim.ts'
 import { isLive, type LockRecord, readRecords } from './lock-file.ts'
-import type { describe, SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
+import type { TTL_MS } from './options.ts'
+import type { describe, SCOPES, UNREADABLE } from './project-lease.ts'
 import type { LockScope } from './types.ts'
 
 /** It imports nothing, because the project lock loads it on demand: see Pages in ARCHITECTURE. */

@@ -2,7 +2,6 @@ import type { LeaseRecord } from '../base/records.ts'
 import type { LockScope } from './types.ts'
 
 export const SCOPES: readonly LockScope[] = ['autosave', 'history']
-export const TTL_MS = 30_000
 /**
  * How the owner of a record begins that cannot be read. `lock-file.ts`, which a page loads on demand, has the rest of
  * the sentence.

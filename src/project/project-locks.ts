@@ -1,18 +1,13 @@
 import {
-  type Checks,
   checkEach,
   expectBoolean,
   expectFunction,
-  expectMethods,
   expectObject,
   expectOneOf,
   expectSignal,
   expectText,
-  hasMethods,
-  refuse,
 } from '../base/arguments.ts'
-import { type Clock, expectClock, moment } from '../base/clock.ts'
-import type { Duration } from '../base/duration.ts'
+import { moment } from '../base/clock.ts'
 import { isRetryable, LeaseError, messageOf } from '../base/errors.ts'
 import { pause, pauseUntilAborted } from '../base/pause.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
@@ -20,22 +15,25 @@ import { randomId } from '../base/random-id.ts'
 import { nameOf } from '../clients/browser-errors.ts'
 import type { LeaseEvent } from '../core/index.ts'
 import { createManager } from '../core/manager.ts'
-import { checkTakeover } from '../stores/browser/frozen-tabs.ts'
-import { TAKEOVER_MS } from '../stores/browser/options.ts'
-import type { DirectorySource, WebLocks } from '../stores/browser/platform.ts'
-import { workerClock } from '../worker-clock/index.ts'
-import { type AcquireRequest, acquireClaim, type Backends, checkAcquireOptions } from './acquire.ts'
-import { type Claim, createClaim, HEARTBEAT_MS } from './claim.ts'
+import type { WebLocks } from '../stores/browser/platform.ts'
+import { acquireClaim, type Backends } from './acquire.ts'
+import { type Claim, createClaim } from './claim.ts'
 import { LockError, notHeld } from './errors.ts'
 import { createLockEvents } from './events.ts'
 import { loadLockFileStore } from './load-lock-file-store.ts'
 import type { LockFileTools } from './lock-file-store.ts'
-import { describe, SCOPES, TTL_MS, UNREADABLE } from './project-lease.ts'
+import {
+  type AcquireRequest,
+  checkAcquireOptions,
+  checkOptions,
+  HEARTBEAT_MS,
+  type ProjectLocksOptions,
+  TTL_MS,
+  WEB_LOCK_WAIT_MS,
+} from './options.ts'
+import { describe, SCOPES, UNREADABLE } from './project-lease.ts'
 import type { ProjectLockLease, ProjectLocks } from './types.ts'
 import { projectWebLockStore } from './web-lock-store.ts'
-
-/** The time limit of one attempt. */
-const WEB_LOCK_WAIT_MS = 10_000
 
 const FALLBACK_TOOLS: LockFileTools = {
   LeaseError,
@@ -51,24 +49,6 @@ const FALLBACK_TOOLS: LockFileTools = {
   randomId,
 }
 
-export interface ProjectLocksOptions {
-  /** The first part of the names of the Web Locks: `${namespace}:project:${scope}`. */
-  readonly namespace: string
-  /** `null`: no Web Locks, only the fallback. Default: `navigator.locks`. */
-  readonly locks?: WebLocks | null | undefined
-  /** The directory that contains `project/`, which is created if necessary. Default: the origin's private directory (OPFS). */
-  readonly directory?: DirectorySource | undefined
-  /**
-   * A tab that holds a Web Lock and does not answer for this long is frozen: a waiting tab takes the lock. At least 5 s.
-   * `false`: the lock ends only with its tab, as the browser does it. Default 30 s.
-   */
-  readonly takeoverAfter?: Duration | false | undefined
-  /** Default: `workerClock()`, whose timers are also on time in hidden pages. */
-  readonly clock?: Clock | undefined
-  /** Fires `pageshow` and `resume` when the page comes back. Default: the window. */
-  readonly page?: Pick<EventTarget, 'addEventListener'> | undefined
-}
-
 /**
  * Locks that decide who may write `project/`: Web Locks, or `project/.lock` if the browser has none. Throws
  * `invalid-argument`.
@@ -78,11 +58,7 @@ export interface ProjectLocksOptions {
  * await locks.withProjectLock(async () => save(project))
  */
 export function createProjectLocks(options: ProjectLocksOptions): ProjectLocks {
-  const checked = checkEach(options, CHECKS) as ProjectLocksOptions
-  const { namespace, locks: webLocks = globalThis.navigator?.locks } = checked
-  CHECKS.namespace('namespace', namespace)
-  const { directory, takeoverAfter = TAKEOVER_MS } = checked
-  const { clock = workerClock(), page = globalThis.window } = checked
+  const { namespace, locks: webLocks, directory, takeoverAfter, clock, page } = checkOptions(options)
   const events = createLockEvents(clock)
   const { subscribe } = events
   /** By the id of the lease, from the first attempt until the release. */
@@ -244,22 +220,6 @@ export function createProjectLocks(options: ProjectLocksOptions): ProjectLocks {
     const isFirstShow = (event as PageTransitionEvent).persisted === false
     if (!isFirstShow) confirmAll()
   }
-}
-
-const CHECKS: Checks<ProjectLocksOptions> = {
-  namespace(option, value) {
-    if (typeof value !== 'string' || !/^[^-]/.test(value)) refuse(option, 'a name without a leading -', value)
-  },
-  locks(option, value) {
-    if (value !== null) expectMethods(option, value, 'a LockManager or null', 'request', 'query')
-  },
-  directory(option, value) {
-    if (typeof value !== 'function' && !hasMethods(value, 'getDirectoryHandle'))
-      refuse(option, 'a directory handle or a function', value)
-  },
-  takeoverAfter: checkTakeover,
-  clock: expectClock,
-  page: (option, value) => expectMethods(option, value, 'an EventTarget', 'addEventListener'),
 }
 
 function asLockError(cause: unknown): LockError {

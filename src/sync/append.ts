@@ -2,15 +2,14 @@
  * Appends the writes of this context to the log. All writes of one tick become one record, which leaves the context
  * in that tick: what happens to the page afterwards does not matter. What follows is in `after-append.ts`.
  */
+
 import { pause } from '../base/pause.ts'
 import { show } from './format.ts'
 import { createStamps, DONE, type LogRecord, type Operation, readRecord } from './log.ts'
-import type { Parts } from './options.ts'
+import { COORDINATOR_MS } from './options.ts'
+import type { Parts } from './parts.ts'
 import { logOf, type StorageListener } from './storage.ts'
 import type { View } from './view.ts'
-
-/** How long a context without locks waits for the coordinator to carry out its write. The log keeps it anyway. */
-const COORDINATOR_MS = 3000
 
 export interface AppendOptions<E extends object, S extends object> extends Parts<E, S> {
   readonly view: View<E, S>

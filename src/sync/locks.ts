@@ -2,6 +2,7 @@ import { expectMethods, expectOptions } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { LOCK_WAIT_MS } from './options.ts'
 
 /** Lets one context at a time write to the storage. The result of `createLeases` fits as well. */
 export interface SyncLocks {
@@ -30,8 +31,6 @@ export interface WebLocksOptions {
   readonly wait?: Duration | undefined
   readonly clock?: Clock | undefined
 }
-
-const LOCK_WAIT_MS = 10_000
 
 /**
  * Web Locks, for pages and workers of one origin. Not for content scripts: their locks belong to the host page.

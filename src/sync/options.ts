@@ -10,25 +10,26 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
-import { LeaseError, messageOf } from '../base/errors.ts'
 import { jsonCopy } from './json.ts'
-import { createLayout, LAYOUT_NAMES, type LayoutName, MAX_SHARDS } from './layout.ts'
-import type { loadWriting } from './load-writing.ts'
+import { LAYOUT_NAMES, type LayoutName, MAX_SHARDS } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
 import { DEFAULT_SETTINGS, type SyncSettings } from './settings.ts'
 import type { StorageAdapter } from './storage.ts'
 import type { SyncSchemas } from './validate.ts'
-import { createWarn, type SyncWarning } from './warnings.ts'
-import { WRITER_TOOLS } from './writer-tools.ts'
-import type { Writing } from './writing.ts'
+import type { SyncWarning } from './warnings.ts'
 
-/** What a write needs could not be loaded: how long to wait until the next attempt. */
-const LOAD_AGAIN_MS = 1000
-
+const DEFAULTS = { namespace: '', shards: 1, ackTimeout: 200, resend: 1, batch: 1000 }
 const MIN_ACK_TIMEOUT_MS = 150
 const MAX_ACK_TIMEOUT_MS = 300
+
+/** How long `webLocks` waits for the lock. */
+export const LOCK_WAIT_MS = 10_000
+/** What a write needs could not be loaded: how long to wait until the next attempt. */
+export const LOAD_AGAIN_MS = 1000
+/** How long a context without locks waits for the coordinator to carry out its write. The log keeps it anyway. */
+export const COORDINATOR_MS = 3000
 
 /** The ports of a context, and the options that must be the same in every context of an application. */
 export interface SyncBaseOptions<S extends object = object> {
@@ -91,76 +92,39 @@ const CHECKS: Checks<SyncOptions<object, object>> = {
   validate: expectObject,
 }
 
-/** Checks the options, and creates the parts that a sync and a coordinator have in common. `load`: what a write needs. */
-export function assemble<E extends object, S extends object>(
-  options: SyncOptions<E, S>,
-  load: typeof loadWriting,
-) {
+/** Every default filled in and every value checked. */
+export function checkOptions<E extends object, S extends object>(options: SyncOptions<E, S>) {
   // A coordinator takes the result of `chromeContext`, so it accepts the options of a sync.
   const checked = checkEach(options, CHECKS as Checks<SyncOptions<E, S>>) as SyncOptions<E, S>
   CHECKS.storage('storage', options.storage)
-  const { storage, messenger, locks, layout: name, shards = 1, ackTimeout = 200, resend = 1 } = checked
+  const { storage, messenger, locks, layout: name, writes, validate: schemas = {} } = checked
+  const { namespace = DEFAULTS.namespace, shards = DEFAULTS.shards, batch = DEFAULTS.batch } = checked
+  const { ackTimeout = DEFAULTS.ackTimeout, resend = DEFAULTS.resend } = checked
   const { clock = systemClock, onWarning = console.warn, schema = { version: 1, migrations: {} } } = checked
-  const { namespace = '', writes, batch = 1000, validate: schemas = {} } = checked
   const option = name === 'one-key' ? 'A' : 'B'
   if (option === 'A') expectWhole('shards', shards, 1, 1)
   if (writes === 'coordinator' && !messenger)
     refuse('messenger', 'a Messenger to reach the coordinator', messenger)
-
-  const layout = createLayout({ namespace, option, shards, storage })
-  const closing = new AbortController()
-  const warn = createWarn(onWarning)
-  let isOffline = false
-  let loaded: Promise<Writing> | undefined
-  const parts = {
+  return {
     storage,
     messenger,
     locks,
     namespace,
-    layout,
-    format: { option, shards, schemaVersion: schema.version },
-    migrations: schema.migrations,
+    /** The layout as it is stored. */
+    option,
+    shards,
+    schema,
     defaults: (checked.defaults ?? (schemas.settings ? {} : DEFAULT_SETTINGS)) as S,
     schemas,
     batch,
     ackTimeoutMs: ackTimeout as number,
     resend,
     clock,
-    warn,
-    closing: closing.signal,
-    stop: () => closing.abort(),
-    writing: () => {
-      loaded ??= load().then(
-        ({ createWriting }) => createWriting(WRITER_TOOLS, parts),
-        (cause) => {
-          loaded = undefined
-          // The page is offline. The log keeps the writes, and any other context may carry them out.
-          throw new LeaseError('store-unavailable', messageOf(cause), { cause })
-        },
-      )
-      return loaded
-    },
+    onWarning,
     /** The coordinator carries out the records of this context: it has no locks of the extension. */
     leavesRecords: writes === 'coordinator',
-    /** There are records to carry out. */
-    soon: () => {
-      if (parts.leavesRecords || closing.signal.aborted) return
-      parts.writing().then(
-        ({ schedule }) => schedule.soon(),
-        (error) => {
-          if (!isOffline) warn('write-postponed', error.message, error)
-          isOffline = true
-          clock.setTimer(parts.soon, LOAD_AGAIN_MS, true)
-        },
-      )
-    },
-    /** Carries out what is scheduled. */
-    finish: async () => (await loaded?.catch(() => null))?.schedule.finish(),
-  }
-  return parts
+  } as const
 }
-
-export type Parts<E extends object, S extends object> = ReturnType<typeof assemble<E, S>>
 
 function checkSchema(option: string, schema: unknown): void {
   expectObject(option, schema)

@@ -1,15 +1,14 @@
 /** What few programs ask of a sync, and a migration. */
+
 import type { Announce } from './announce.ts'
 import { outcomeIn, refusalIn } from './answers.ts'
 import type { LogRecord, Operation } from './log.ts'
 import { expectOlder } from './migrate.ts'
+import { ANSWER_MS } from './rare-options.ts'
 import type { Items } from './storage.ts'
 import type { Outcome } from './writer.ts'
 import type { WriterTools } from './writer-tools.ts'
 import type { WritingContext } from './writing.ts'
-
-/** How long a context without locks waits for the result of an update or a clean-up. */
-const ANSWER_MS = 12_000
 
 export interface RareMethods<E extends object> {
   /** `head`: what the storage contains in another format. Resolves with what it contains in this one. */

@@ -2,11 +2,12 @@
  * Reads the storage into the view. Events and messages only name the keys to read. Reads run one after the other, so
  * the view never goes back to older data, even if an event comes late or twice.
  */
+
 import { asLeaseError } from '../base/errors.ts'
 import { backoffMs, pause } from '../base/pause.ts'
 import { expectFormat, readMeta, show } from './format.ts'
 import { DONE, idsIn, type Operation, readRecord } from './log.ts'
-import type { Parts } from './options.ts'
+import type { Parts } from './parts.ts'
 import { createRequestBatch } from './request-batch.ts'
 import { usableSettings } from './settings.ts'
 import { type Items, logOf, readKeys, type StorageListener } from './storage.ts'

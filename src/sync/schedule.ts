@@ -1,12 +1,10 @@
 /** Carries out records a moment after the last one was appended, so that a burst of writes changes the index once. */
+
 import type { Clock } from '../base/clock.ts'
+import { IDLE_MS, LONGEST_WAIT_MS, RETRY_MS } from './rare-options.ts'
 import type { Warn } from './warnings.ts'
 import type { Outcome } from './writer.ts'
 import type { WriterTools } from './writer-tools.ts'
-
-const IDLE_MS = 100
-const LONGEST_WAIT_MS = 1000
-const RETRY_MS = 1000
 
 export interface Schedule {
   /** There are records to carry out. `now`: somebody waits for it. */

@@ -1,13 +1,12 @@
 import { refuse } from '../base/arguments.ts'
 import { type Duration, millisOf } from '../base/duration.ts'
 import type { Clock } from '../core/index.ts'
+import { STARTED_MS } from './options.ts'
 
 /** A read takes a nanosecond, so that two reads never return the same time. */
 const READ_MS = 1e-6
 /** Sums of fractions are rounded. A timer that is due within this time is due. */
 const ROUNDING_MS = 1e-3
-/** What a process has behind it when it reads its clock for the first time. */
-const STARTED_MS = 812.347_291
 /** Its milliseconds do not begin at the same moment as those of the monotonic time. */
 const WALL_PHASE_MS = 0.4
 

@@ -1,7 +1,6 @@
-/** Above all that code which works takes on a busy machine: only code that hangs needs longer. */
-export const HANG_MS = 60_000
-
 /** The functions of a test runner. `timeout`: milliseconds. */
+import { HANG_MS } from './options.ts'
+
 export interface TestRunner {
   describe(name: string, body: () => void): unknown
   it: RunCase & { readonly skip?: RunCase }

@@ -2,8 +2,10 @@
  * A process that does one thing with a store, says `done`, and ends when nothing keeps it alive. `argv`: the address of
  * the store, a resource, and what it does.
  */
+
 import { createLeases } from '../../src/core/index.ts'
-import { ALIVE_EXIT_CODE, ALIVE_LIMIT_MS } from '../../src/testing/node/lifetime-limits.ts'
+import { ALIVE_EXIT_CODE } from '../../src/testing/node/lifetime-limits.ts'
+import { ALIVE_LIMIT_MS } from '../../src/testing/options.ts'
 import { openStore } from './open-store.ts'
 
 const [, , address = '', resource = '', what = ''] = process.argv

@@ -1,11 +1,11 @@
 /** When waiters are told to ask again, if nobody wakes them: the holders of permits may be dead. */
+
 import type { LeaseStore, Refusal } from '../../core/index.ts'
-import { asking, type Case, grab, granted, LONG_MS, RESERVATION_MS, refused, whileHeld } from './case.ts'
+import { LONG_MS, RESERVATION_MS, STEP_MS } from '../options.ts'
+import { asking, type Case, grab, granted, refused, whileHeld } from './case.ts'
 import { check } from './check.ts'
 
 const PERMITS = { share: 5 }
-/** The time between the ends of two permits. */
-const STEP_MS = 100
 /** The times of one answer may be rounded, or corrected for the way. */
 const TOLERANCE_MS = RESERVATION_MS / 4
 

@@ -8,7 +8,7 @@ import type {
   RenewAsk,
   StoreSupport,
 } from '../../core/index.ts'
-import { HANG_MS } from '../runner.ts'
+import { HANG_MS, LONG_MS, PATIENCE_MS, PAUSE_MS, RESERVATION_MS } from '../options.ts'
 import { check, checkEqual } from './check.ts'
 
 export interface StoreUnderTest {
@@ -41,18 +41,8 @@ export interface Case {
   run(under: StoreUnderTest): Promise<void>
 }
 
-/** A TTL that no test outlives. */
-export const LONG_MS = 600_000
-
 /** For many calls at once: on a busy machine a backend may need longer than a call may usually take. */
 export const PATIENT = { timeout: LONG_MS }
-
-/** How long a freed resource is kept for the first waiter. */
-export const RESERVATION_MS = 1000
-
-/** So much of the store's time passes while a case waits for something, and ten TTLs. */
-const PATIENCE_MS = 4000
-const PAUSE_MS = 20
 
 let asks = 0
 

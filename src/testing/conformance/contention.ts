@@ -1,6 +1,7 @@
 import type { LeaseStore } from '../../core/index.ts'
 import { createLeases } from '../../core/index.ts'
-import { asking, type Case, LONG_MS, PATIENT } from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, type Case, PATIENT } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const contentionCases: readonly Case[] = [

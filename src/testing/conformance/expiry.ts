@@ -1,4 +1,5 @@
 import type { LeaseRecord } from '../../core/index.ts'
+import { LONG_MS } from '../options.ts'
 import {
   asking,
   type Case,
@@ -7,7 +8,6 @@ import {
   grabSoon,
   granted,
   idsOf,
-  LONG_MS,
   refused,
   renewed,
   whileHeld,

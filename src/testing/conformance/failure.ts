@@ -1,15 +1,6 @@
 import { type Grant, LeaseError } from '../../core/index.ts'
-import { HANG_MS } from '../runner.ts'
-import {
-  asking,
-  type Case,
-  checkHeldBy,
-  grab,
-  grabSoon,
-  LONG_MS,
-  refused,
-  type StoreUnderTest,
-} from './case.ts'
+import { HANG_MS, LONG_MS } from '../options.ts'
+import { asking, type Case, checkHeldBy, grab, grabSoon, refused, type StoreUnderTest } from './case.ts'
 import { check, checkEqual, checkRejects } from './check.ts'
 
 export const failureCases: readonly Case[] = [

@@ -1,15 +1,5 @@
-import {
-  asking,
-  type Case,
-  eventually,
-  grab,
-  granted,
-  idsOf,
-  LONG_MS,
-  notRenewed,
-  refused,
-  renewed,
-} from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, type Case, eventually, grab, granted, idsOf, notRenewed, refused, renewed } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const holdingCases: readonly Case[] = [

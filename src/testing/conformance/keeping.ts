@@ -1,6 +1,8 @@
 /** Leases that keep their resource after their end, by `atLeast` or `lockDelay`. */
+
 import type { Refusal } from '../../core/index.ts'
-import { asking, type Case, grab, granted, idsOf, LONG_MS, notRenewed, refused, whileHeld } from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, type Case, grab, granted, idsOf, notRenewed, refused, whileHeld } from './case.ts'
 import { check, checkEqual } from './check.ts'
 import { queued } from './waiter.ts'
 

@@ -1,6 +1,8 @@
 /** A resource that is only kept is shown: `read`, `list` and `watch` have a record of state `kept`. */
+
 import type { LeaseRecord, StoreEvent } from '../../core/index.ts'
-import { asking, type Case, eventually, grab, granted, LONG_MS, listAll, refused } from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, type Case, eventually, grab, granted, listAll, refused } from './case.ts'
 import { check, checkEqual } from './check.ts'
 import { queued } from './waiter.ts'
 

@@ -1,5 +1,6 @@
 import { createLeases, type LeaseError } from '../../core/index.ts'
-import { asking, type Case, grab, LONG_MS, refused, whileReserved } from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, type Case, grab, refused, whileReserved } from './case.ts'
 import { check, checkEqual } from './check.ts'
 import { queued, served, woken } from './waiter.ts'
 

@@ -1,4 +1,5 @@
 import type { LeaseStore } from '../../core/index.ts'
+import { RESERVATION_MS } from '../options.ts'
 import {
   asking,
   type Case,
@@ -7,7 +8,6 @@ import {
   granted,
   idsOf,
   PATIENT,
-  RESERVATION_MS,
   refused,
   whileHeld,
   whileReserved,

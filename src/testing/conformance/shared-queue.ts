@@ -1,5 +1,6 @@
 /** The queue of a resource that several may hold together. */
-import { asking, type Case, grab, granted, RESERVATION_MS, refused, whileReserved } from './case.ts'
+import { RESERVATION_MS } from '../options.ts'
+import { asking, type Case, grab, granted, refused, whileReserved } from './case.ts'
 import { check, checkEqual } from './check.ts'
 import { checkAsleep, queued, served, waits, woken } from './waiter.ts'
 

@@ -1,5 +1,7 @@
 /** Several leases of one resource: who fits beside whom, and what happens to one of them alone. */
+
 import type { LeaseRecord } from '../../core/index.ts'
+import { LONG_MS } from '../options.ts'
 import {
   asking,
   type Case,
@@ -8,7 +10,6 @@ import {
   grab,
   granted,
   idsOf,
-  LONG_MS,
   notRenewed,
   PATIENT,
   refused,

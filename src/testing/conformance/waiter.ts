@@ -1,5 +1,6 @@
 import type { Ask, LeaseRecord, LeaseStore } from '../../core/index.ts'
-import { asking, eventually, granted, LONG_MS, type StoreUnderTest } from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, eventually, granted, type StoreUnderTest } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 /** A request in the queue of a store, and when it was told to ask again, in milliseconds from then. */

@@ -1,5 +1,6 @@
 import type { StoreEvent } from '../../core/index.ts'
-import { asking, type Case, eventually, grab, granted, LONG_MS } from './case.ts'
+import { LONG_MS } from '../options.ts'
+import { asking, type Case, eventually, grab, granted } from './case.ts'
 import { check, checkEqual } from './check.ts'
 
 export const watchCases: readonly Case[] = [

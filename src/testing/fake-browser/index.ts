@@ -9,6 +9,7 @@ import {
 import { type Clock, expectClock } from '../../base/clock.ts'
 import { type Duration, expectDuration } from '../../base/duration.ts'
 import type { ChromeApi, ChromeChange, RequestsLocks } from '../../sync/index.ts'
+import { LOCAL_QUOTA_BYTES, SESSION_QUOTA_BYTES } from '../options.ts'
 import { createApi, EXTENSION_ORIGIN, type OpenContext } from './api.ts'
 import { type Connection, type ContextKind, connect } from './context.ts'
 import { createLocks, type FakeLocks } from './locks.ts'
@@ -63,8 +64,6 @@ export interface FakeBrowser {
 export type FakeAreaName = 'local' | 'session' | 'sync'
 
 const HOST_ORIGIN = 'https://host.example'
-const LOCAL_QUOTA_BYTES = 10 * 1024 * 1024
-const SESSION_QUOTA_BYTES = 10 * 1024 * 1024
 
 /**
  * A browser with one extension and any number of contexts, on a clock that the test controls. Everything between

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname, join } from 'node:path'
-import { HANG_MS } from '../runner.ts'
+import { HANG_MS } from '../options.ts'
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker.ts'
 
 /** Enough for a stack trace. */

@@ -5,9 +5,10 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Duration, expectTtl } from '../../base/duration.ts'
 import { check } from '../conformance/check.ts'
+import { ALIVE_LIMIT_MS } from '../options.ts'
 import { caseTimeoutMs, runnerOf, type TestRunner } from '../runner.ts'
 import { fileBeside } from './crew.ts'
-import { ALIVE_EXIT_CODE, ALIVE_LIMIT_MS, type LifetimeStep } from './lifetime-limits.ts'
+import { ALIVE_EXIT_CODE, type LifetimeStep } from './lifetime-limits.ts'
 
 export interface LifetimeOptions {
   /** The module that each process loads: its URL or its path. It exports `openStore(address)`: see `OpenStore`. */

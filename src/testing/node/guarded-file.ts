@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { HANG_MS } from '../runner.ts'
+import { HANG_MS } from '../options.ts'
 
 /** A resource that checks tokens itself: it refuses a write with a lower one than it has seen. */
 export class GuardedFile {

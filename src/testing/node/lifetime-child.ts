@@ -1,7 +1,8 @@
 /** A process with nothing but a store. `argv`: module, address, resource, TTL, step. */
+
 import { createLeases } from '../../core/index.ts'
-import { HANG_MS } from '../runner.ts'
-import { ALIVE_EXIT_CODE, ALIVE_LIMIT_MS, type LifetimeStep } from './lifetime-limits.ts'
+import { ALIVE_LIMIT_MS, HANG_MS } from '../options.ts'
+import { ALIVE_EXIT_CODE, type LifetimeStep } from './lifetime-limits.ts'
 import { openStoreOf } from './store-module.ts'
 
 const [, , module = '', address = '', resource = '', ttl, step] = process.argv

@@ -2,11 +2,9 @@
  * What is done to workers that contend for leases. Each step waits for a worker to say what it does, and never
  * for time to pass: whoever has just said that it holds is killed, stopped or told to let go.
  */
+import { STUCK_MS } from '../options.ts'
 import type { Crew, Holder, Worker } from './crew.ts'
 import { now } from './observation.ts'
-
-/** Together with five TTLs, much longer than it takes until the next one holds the lease. */
-const STUCK_MS = 2500
 
 export async function handOver(crew: Crew, resource: string, times: number): Promise<void> {
   for (let n = 0; n < times; n++) crew.release(await crew.holder(resource))

@@ -2,16 +2,13 @@
  * A process that takes one lease again and again, until it is told to finish or is killed. It holds each until
  * it is told to let go or loses it, and notes all the while that it believes to hold it.
  */
+
 import { onAbort } from '../../base/abort.ts'
 import { createLeases, type Lease } from '../../core/index.ts'
+import { IN_TIME_MS, NOTE_EVERY_MS } from '../options.ts'
 import { GuardedFile } from './guarded-file.ts'
 import { appendTo, now } from './observation.ts'
 import { openStoreOf } from './store-module.ts'
-
-const NOTE_EVERY_MS = 5
-
-/** Less than a reservation lasts. */
-const IN_TIME_MS = 500
 
 export interface WorkerOptions {
   /** The module that opens the store. */
