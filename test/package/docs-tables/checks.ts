@@ -1,6 +1,7 @@
 import { BACKEND_CHECKS } from './backend-checks.ts'
 import { CLI_CHECKS } from './cli-checks.ts'
 import type { TableCheck } from './compare-table.ts'
+import { DEFAULT_CHECKS } from './default-checks.ts'
 import { ERROR_CHECKS } from './error-checks.ts'
 import { EVENT_CHECKS } from './event-checks.ts'
 import { FIGURE_CHECKS } from './figure-checks.ts'
@@ -14,6 +15,7 @@ import { SECURITY_CHECKS } from './security-checks.ts'
 export const CHECKS: readonly TableCheck[] = [
   ...BACKEND_CHECKS,
   ...CLI_CHECKS,
+  ...DEFAULT_CHECKS,
   ...ERROR_CHECKS,
   ...EVENT_CHECKS,
   ...FIGURE_CHECKS,

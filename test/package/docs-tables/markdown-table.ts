@@ -13,9 +13,9 @@ export interface MarkdownTable {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Every table of the README and the docs. */
+/** Every table of the README, the defaults and the docs. */
 export function docsTables(): MarkdownTable[] {
-  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root })]
+  const pages = ['README.md', 'DEFAULTS.md', ...globSync('docs/**/*.md', { cwd: root })]
   return pages.flatMap((page) => tablesOf(page, readFileSync(join(root, page), 'utf8')))
 }
 

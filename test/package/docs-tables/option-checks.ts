@@ -14,7 +14,7 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
     'src/core/options.ts#LeaseOptions mode share atLeast lockDelay metadata signal',
   ],
   'docs/idempotency.md#Options': ['src/idempotency/options.ts#IdempotencyOptions'],
-  'docs/idempotency.md#The client': ['src/idempotency/idempotent-fetch.ts#IdempotentFetchOptions'],
+  'docs/idempotency.md#The client': ['src/idempotency/options.ts#IdempotentFetchOptions'],
   'docs/once.md#Behind a queue 2': [
     'src/once/options.ts#TaskHandlerOptions',
     'src/once/options.ts#RunOptions add ttl heartbeat callTimeout maxAttempts',
@@ -22,7 +22,7 @@ export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
   'docs/once.md#One result for everybody who asks': ['src/once/options.ts#ResultOptions'],
   'docs/once.md#Options': ['src/once/options.ts#OnceOptions'],
   'docs/once.md#Options 2': ['src/once/options.ts#RunOptions'],
-  'docs/project-lock.md#Options': ['src/project/project-locks.ts#ProjectLocksOptions'],
+  'docs/project-lock.md#Options': ['src/project/options.ts#ProjectLocksOptions'],
   'docs/project-lock.md#Options 2': [
     'src/project/types.ts#AcquireLockOptions',
     'src/project/types.ts#AcquireProjectLockOptions',
