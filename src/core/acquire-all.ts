@@ -126,7 +126,7 @@ async function acquireTogether(
     stop.throwIfAborted()
     for (const { lease, replaced } of grants ?? []) {
       if (replaced?.state === 'expired') emit(lease, { type: 'expired', lease: replaced })
-      const keeper = tools.keepGrant(context, options, { lease, sent, started, attempts: 1 })
+      const keeper = tools.keepGrant(context, options, lease, { sent, started, attempts: 1 })
       keepers.set(lease.id, keeper)
       if (endedEarly.has(lease.id)) keeper.lose('ended')
     }

@@ -98,7 +98,7 @@ export async function acquire(
         if (answer.granted) {
           const { lease, replaced } = answer
           if (replaced?.state === 'expired') emit(ask, { type: 'expired', lease: replaced })
-          granted = keepGrant(context, options, { lease, sent, started, attempts })
+          granted = keepGrant(context, options, lease, { sent, started, attempts })
           owing = false
           if (endedEarly) granted.lose('ended')
           return granted

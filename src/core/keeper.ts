@@ -51,9 +51,8 @@ export function isHeldHere(id: string): boolean {
   return heldHere.has(id)
 }
 
-/** What the store has granted to an acquisition. */
-export interface Granted {
-  readonly lease: LeaseRecord
+/** How a lease was acquired. */
+export interface Acquired {
   /** Before the request was sent. */
   readonly sent: Moment
   /** When the acquisition began, on the monotonic clock. */
@@ -65,7 +64,8 @@ export interface Granted {
 export function keepGrant(
   context: Context,
   options: KeepOptions,
-  { lease, sent, started, attempts }: Granted,
+  lease: LeaseRecord,
+  { sent, started, attempts }: Acquired,
 ): Keeper {
   const { resource, remaining, expiresAt } = lease
   const at = moment(context.clock)

@@ -51,7 +51,7 @@ export async function adopt(tools: Tools, ticket: LeaseTicket, own: AdoptOptions
           resource,
         })
       return tools.handle(
-        tools.keepGrant(context, options, { lease: renewal.lease, sent, started: sent.mono, attempts: 1 }),
+        tools.keepGrant(context, options, renewal.lease, { sent, started: sent.mono, attempts: 1 }),
       )
     },
     { signal },

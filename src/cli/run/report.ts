@@ -55,13 +55,8 @@ export function createReport({ settings, terminal }: Pick<Invocation, 'settings'
           if (operation === 'renew') reason = error.message
           if (operation !== 'acquire' || !error.retryable || isOutageReported || isQuiet) return
           isOutageReported = true
-          return print(
-            'unavailable',
-            `${error.message}; retrying until the wait is over, holdfast doctor says more`,
-            {
-              resource,
-            },
-          )
+          const text = `${error.message}; retrying until the wait is over, holdfast doctor says more`
+          return print('unavailable', text, { resource })
         }
         case 'renewed':
           reason = UNANSWERED

@@ -11,7 +11,11 @@ it('the number or flag that the comment of an option calls its default is the on
     .flatMap((source) => {
       const [file = ''] = source.split('#')
       const files = globSync(`${dirname(file)}/*.{ts,tsx}`, { cwd: root, exclude: ['**/*.test.ts'] })
-      const text = [file, ...files, 'src/base/options.ts', 'src/stores/browser/options.ts']
+      const text = [
+        file,
+        ...files,
+        ...globSync('src/{base,stores/browser,testing}/options.ts', { cwd: root }),
+      ]
         .map(sourceOf)
         .join('\n')
       return optionsOf(source).flatMap(({ name, usual = '' }) => {
