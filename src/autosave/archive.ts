@@ -52,7 +52,7 @@ export interface Archive {
   /** Begins to write a save, and the index if requested. The save is not the current one before its commit. */
   draft(id: string, options: { readonly index: boolean }): Promise<Draft>
   remove(ids: readonly string[]): Promise<void>
-  /** Whether a save with this id could take so many bytes now. Tries it, and leaves nothing behind. */
+  /** Whether a save with this id could take this number of bytes now. Writes them and removes them again. */
   hasSpace(id: string, bytes: number): Promise<boolean>
 }
 

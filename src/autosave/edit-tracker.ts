@@ -49,7 +49,7 @@ export class EditTracker {
     if (save.id === this.base) this.#savedEdits = this.#edits
   }
 
-  /** A state with this checksum is about to be saved. Whoever finds it later finds a save of this tab. */
+  /** A state with this checksum is about to be saved. A tab that finds it later has found a save of this tab. */
   onSaving(checksum: string): void {
     this.#own.add(checksum)
   }

@@ -162,7 +162,7 @@ export class Saver<T> {
     await this.started
     this.#contents ??= await this.archive.scan()
     if (!this.#lock.mayWrite(lease)) throw new AutoSaveError('lock-unavailable', 'the lock is not held now')
-    // Whoever had the lock before may have left edits that it could not save.
+    // The previous holder may have left edits that it could not save.
     if (lease.id !== this.#searched) this.journal.searchNews(this.#contents.current)
     this.#searched = lease.id
     const stale = this.tracker.isBehind(this.#contents.current) || this.journal.news.length > 0

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 import { LeaseError } from './errors.ts'
 
 /**
- * The limit is counted in so many ticks. A process that is blocked or stopped, such as a cold one that loads code, can
+ * The limit is counted in ticks. A process that is blocked or stopped, such as a cold one that loads code, can
  * neither send a request nor receive its answer: it loses one tick, however long that takes.
  */
 const TICKS = 5

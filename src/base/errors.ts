@@ -112,7 +112,7 @@ export class LeaseError extends Error {
   declare readonly holder?: LeaseRecord
   /** With `lease-held`: all who have it, oldest first, as far as the store said. */
   declare readonly holders?: readonly LeaseRecord[]
-  /** With `lease-held`: so many milliseconds a lease that has ended still keeps the resource. */
+  /** With `lease-held`: how long a lease that has ended still keeps the resource, in milliseconds. */
   declare readonly keptFor?: number
 
   /**

@@ -14,7 +14,7 @@ export type PlainObject =
 /** A lease as the store knows it. Times are milliseconds of the store's clock. */
 export interface LeaseRecord {
   readonly resource: string
-  /** Identifies this one lease. Whoever knows it may renew and release the lease. */
+  /** Identifies this one lease. Everybody who knows it may renew and release the lease. */
   readonly id: string
   readonly owner: string
   /** Rises with every grant of the resource, forever. */

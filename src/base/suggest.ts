@@ -1,6 +1,6 @@
 /** What to write instead of an unknown name or a wrong argument. A bundle for pages has `suggest-browser.ts` instead. */
 
-/** Longer words may differ in more letters: one in every so many. */
+/** Longer words may differ in more letters: one letter per this number. */
 const LETTERS_PER_MISTAKE = 3
 
 /** Each option, and what other libraries call it. Of several that fit, the first one here is meant. */

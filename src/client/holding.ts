@@ -280,7 +280,7 @@ export class Holding {
     return false
   }
 
-  /** False: the response took so long that the lock may have expired. */
+  /** False: the response came too late, and the lock may have expired. */
   #keep({ lease, sent }: Grant): boolean {
     const { clock, view } = this.#room
     if (this.isHeld() && this.#kept?.record.token === lease.token) return true

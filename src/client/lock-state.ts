@@ -1,7 +1,7 @@
 import type { LeaseError } from '../base/errors.ts'
 
 /**
- * What a page shows. `holder` is whoever the server last reported. `phase` is what this tab itself has or does:
+ * What a page shows. `holder` is the holder that the server last reported. `phase` is what this tab itself has or does:
  *
  *     idle ⇄ read-only        nobody holds the lock, another tab holds it
  *     acquiring → waiting → held ⇄ troubled → lost

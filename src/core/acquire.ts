@@ -71,7 +71,7 @@ export async function acquire(
 
   try {
     for (;;) {
-      // A steal is granted whoever waits.
+      // A steal is granted no matter who waits.
       if (queue && !replace)
         await queue.turn(resource, wakeSignal, {
           waits: wait > 0,

@@ -94,7 +94,7 @@ export type LeaseEvent = LeaseEventBase &
         /** Oldest first. */
         readonly holders: readonly LeaseRecord[]
         readonly place: number | null
-        /** Nobody holds it, and a lease that has ended keeps it for so many milliseconds: `atLeast`, `lockDelay`. */
+        /** Nobody holds it, but a lease that has ended keeps it (`atLeast`, `lockDelay`): for how many milliseconds. */
         readonly keptFor?: number | undefined
       }
     | {

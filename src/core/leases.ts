@@ -87,7 +87,7 @@ export interface Leases extends AsyncDisposable {
    */
   lead<T>(resource: string, work: Work<T>, options?: LeadOptions): Promise<T | undefined>
   /**
-   * The live lease of a resource, whoever holds it. Of several, the oldest. If nobody holds it, and a lease that has
+   * The live lease of a resource, no matter who holds it. Of several, the oldest. If nobody holds it, and a lease that has
    * ended keeps it by `atLeast` or `lockDelay`: that one, with state `kept` and the time left.
    */
   inspect(resource: string): Promise<LeaseRecord | null>
@@ -99,7 +99,7 @@ export interface Leases extends AsyncDisposable {
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
   /**
-   * Ends the lease with this token by force, whoever holds it, or its keeping of the resource. Resolves with whether it
+   * Ends the lease with this token by force, no matter who holds it, or its keeping of the resource. Resolves with whether it
    * did. The holder is told, or notices with its next heartbeat.
    *
    * @example

@@ -49,7 +49,7 @@ export interface ManagerTools {
 type LocalQueueModule = Awaited<ReturnType<typeof loadLocalQueue>>
 type RunOptions = Partial<Pick<CheckedOptions, 'signal' | 'wait'>>
 
-/** `owner`: if the options name none. `expectStore` throws if the store is none. */
+/** `owner`: if the options name none. `expectStore` throws if the store is not a LeaseStore. */
 export function createManager(
   store: ManagedStore | PromiseLike<ManagedStore>,
   options: LeasesOptions,

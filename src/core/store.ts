@@ -189,7 +189,7 @@ export interface Ask {
   readonly ttl: number
   readonly metadata?: JsonObject | undefined
   /**
-   * If set: join the queue, and call back when the request should be repeated, in so many milliseconds. Passed with
+   * If set: join the queue, and call back with the number of milliseconds after which the request should be repeated. Passed with
    * every repetition by a caller that waits, if the store keeps a queue. A repetition without it keeps its place.
    */
   readonly wake?: (inMs: number) => void
@@ -216,7 +216,7 @@ export interface Ask {
   readonly lockDelay?: number | undefined
   /**
    * A token takes the lease over, but only from that lease, and only if no other is live. `any` ends every lease and
-   * reservation of the resource, whoever waits. A free resource is granted as without it.
+   * reservation of the resource, no matter who waits. A free resource is granted as without it.
    */
   readonly replace?: number | 'any' | undefined
 }

@@ -5,7 +5,7 @@ import type { AdoptOptions } from './leases.ts'
 import type { Tools } from './rare-methods.ts'
 
 /**
- * A lease on its way to another process, as plain JSON. Whoever has it can renew and release the lease. It contains no
+ * A lease on its way to another process, as plain JSON. Everybody who has it can renew and release the lease. It contains no
  * time by which anything could be decided: only the store knows whether the lease is still live.
  */
 export interface LeaseTicket {

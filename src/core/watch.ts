@@ -12,7 +12,7 @@ import {
 import type { LookingStore } from './store.ts'
 
 /**
- * What happened to a lease, whoever holds it. `kept`: it has ended, and the resource stays taken for its `remaining`
+ * What happened to a lease, no matter who holds it. `kept`: it has ended, and the resource stays taken for its `remaining`
  * time. `freed`: the resource is taken no longer.
  */
 export type WatchEvent =

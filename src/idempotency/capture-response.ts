@@ -75,7 +75,7 @@ export function captureResponse(
       for (const [name, value] of pairsOf(rest.at(-1))) response.setHeader(name, value)
       return response
     },
-    // Whoever sends the headers alone is about to send a stream.
+    // A handler that sends the headers alone is about to send a stream.
     flushHeaders: () => finish('stream'),
   })
 

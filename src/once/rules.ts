@@ -156,7 +156,7 @@ function tooManyAttempts(attempts: number): string {
   return `gave up after ${attempts} attempts that did not finish`
 }
 
-/** Of the lock, whoever holds it. If its expiry is unreadable, it lives for the requested TTL after the last change. */
+/** Of the lock, no matter who holds it. If its expiry is unreadable, it lives for the requested TTL after the last change. */
 function remainingOf({ owner, expiresAt, updatedAt }: LockedJob, ttlMs: number, now: number): number {
   if (owner === null || expiresAt === null) return 0
   return (Number.isNaN(expiresAt) ? (updatedAt ?? now) + ttlMs : expiresAt) - now

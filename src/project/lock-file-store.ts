@@ -39,7 +39,7 @@ interface ScopeView {
 type Transition<T> = (view: ScopeView) => readonly [answer: T, next?: LockRecord | null | undefined]
 
 export interface LockFileStore extends HoldingStore {
-  /** Removes the record of the scope, whoever wrote it. */
+  /** Removes the record of the scope, no matter who wrote it. */
   clear(scope: LockScope): Promise<void>
 }
 

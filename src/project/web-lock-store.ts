@@ -10,7 +10,7 @@ import type { Claim } from './claim.ts'
 import { describe } from './project-lease.ts'
 
 export interface ProjectWebLockStore extends HoldingStore {
-  /** Whether this tab was silent for so long that another may have taken its lock. */
+  /** Whether another tab may have taken the lock, because this tab was silent for too long. */
   wasSilent(): boolean
 }
 

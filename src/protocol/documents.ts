@@ -43,7 +43,7 @@ export const lockAsk = v.object({ name: v.exactOptional(personName) })
 export const lockBeat = v.object({ name: v.exactOptional(v.nullable(personName)) })
 /**
  * Somebody wants the lock of the holder. `passes`: the waiters who were in the queue before that client, the first of
- * them by name. Absent if there are none. `postponed_ms`: the holder has asked for so much more time.
+ * them by name. Absent if there are none. `postponed_ms`: the additional time that the holder has asked for.
  */
 export const handoffRequest = v.object({
   request_id: requestId,

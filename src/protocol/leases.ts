@@ -30,7 +30,7 @@ const observed = {
   remaining: v.nullable(v.number()),
   state: v.picklist(['held', 'kept', 'released', 'expired', 'taken-over']),
 }
-/** A lease without its id, for observers: whoever knows the id may renew and release the lease. */
+/** A lease without its id, for observers: everybody who knows the id may renew and release the lease. */
 const observedLease = v.object(observed)
 export const leaseRecord = v.object({ ...observed, id: v.string() })
 

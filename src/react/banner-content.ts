@@ -11,7 +11,7 @@ type Tone = 'held' | 'pending' | 'waiting' | 'lost' | 'unknown'
 export interface BannerContent {
   readonly tone: Tone
   readonly text: string
-  /** Technical, for whoever runs the page. */
+  /** Technical, for the person who runs the page. */
   readonly detail?: string | undefined
   readonly actions: readonly Action[]
   /** When the line that gets shorter ends. */

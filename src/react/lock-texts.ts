@@ -60,7 +60,7 @@ export interface LockTexts {
   /** Before the other words, while the page has a text that is not saved. */
   readonly kept: string
   readonly lostTo: (who: Who) => string
-  /** `reason` is technical and in English, for whoever runs the page. `code` says what the reader can do. */
+  /** `reason` is technical and in English, for the person who runs the page. `code` says what the reader can do. */
   readonly failed: (reason: string, code?: LeaseErrorCode) => string
   readonly offline: string
   readonly connecting: string
@@ -140,7 +140,7 @@ const en: LockTexts = {
   failed: (_, code) =>
     code === 'store-unavailable' || code?.startsWith('too-many')
       ? 'The server does not answer now. Try again in a moment.'
-      : 'You cannot edit this document. Reload the page; if that does not help, ask whoever runs it.',
+      : 'You cannot edit this document. Reload the page; if that does not help, ask the person who runs it.',
   offline: 'No connection. Trying again.',
   connecting: 'Looking who is editing.',
   secondsLeft: (seconds) => (seconds < 120 ? `${seconds} s left` : `${Math.round(seconds / 60)} min left`),

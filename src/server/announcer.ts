@@ -125,7 +125,7 @@ export class Announcer {
   }
 }
 
-/** Without the id: whoever knows it could renew and release the lease. */
+/** Without the id: everybody who knows it could renew and release the lease. */
 export function observed({ id: _, ...lease }: LeaseRecord): ObservedLease {
   return toWire(lease)
 }

@@ -36,7 +36,7 @@ export function etcdAudit(client: EtcdClient, options: EtcdAuditOptions = {}): A
   return keyValueAudit(etcdKeyValues(client, parts), maxEntries)
 }
 
-/** Secrets that all nodes share. Whoever may read the keys may read them. */
+/** Secrets that all nodes share. Everybody who may read the keys can read them. */
 export function etcdSecrets(client: EtcdClient, options: EtcdPartsOptions = {}): SecretStore {
   return keyValueSecrets(etcdKeyValues(client, options))
 }

@@ -28,7 +28,7 @@ import { Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
 
-/** What nodes tell each other: a holder's answer, or that a request is open for so long (0: it has ended). */
+/** What nodes tell each other: a holder's answer, or how long a request stays open (0: it has ended). */
 const message = v.union([
   v.object({ requestId: v.string(), token: v.number(), granted: v.boolean() }),
   v.object({ requestId: v.string(), token: v.number(), postponeMs: v.number() }),

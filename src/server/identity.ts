@@ -12,7 +12,7 @@ export interface Identity extends IdentifyResult {
 /** What your `identify` returns for a request. */
 export interface IdentifyResult {
   /**
-   * Stays the same for a user or a session. A secret of the server and the sender: whoever shows it holds what this
+   * Stays the same for a user or a session. A secret of the server and the sender: everybody who shows it holds what this
    * identity has locked.
    */
   readonly id: string

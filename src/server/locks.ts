@@ -41,7 +41,7 @@ export interface LocksOptions extends WaitingRequestsOptions {
 export type LockResult = { readonly granted: true; readonly lease: LeaseRecord } | Refusal
 
 export interface LockOptions {
-  /** Wait in the queue for so many milliseconds, or until the signal aborts. */
+  /** How long to wait in the queue, in milliseconds; the signal ends the wait earlier. */
   readonly wait?: { readonly ms: number; readonly signal: AbortSignal } | undefined
   /** Take the lock over, but only from the lease with this token. */
   readonly replace?: number | undefined
@@ -215,7 +215,7 @@ export class Locks {
     feed.observe(lease)
   }
 
-  /** Must be called for every lease that ended, whoever ended it. */
+  /** Must be called for every lease that ended, no matter who ended it. */
   ended(lease: LeaseRecord, action: AuditEntry['action'], by?: string): void {
     const { feed } = this.#options
     if (action === 'force-release') feed.observe(lease)

@@ -166,7 +166,7 @@ export function mysqlAudit(client: MysqlClient, options: SqlAuditOptions = {}): 
   }
 }
 
-/** Secrets that all nodes share. Whoever may read the table may read them. */
+/** Secrets that all nodes share. Everybody who may read the table can read them. */
 export function mysqlSecrets(client: MysqlClient, options: SqlSecretsOptions = {}): SecretStore {
   expectOptions(options, { table: 1 })
   const { name, rows, change, check } = tableOf(

@@ -38,7 +38,7 @@ export function natsAudit(connection: NatsConnection, options: NatsAuditOptions 
   return keyValueAudit(natsKeyValues(connection, parts), maxEntries)
 }
 
-/** Secrets that all nodes share. Whoever may read the bucket may read them. */
+/** Secrets that all nodes share. Everybody who may read the bucket can read them. */
 export function natsSecrets(connection: NatsConnection, options: NatsPartsOptions = {}): SecretStore {
   return keyValueSecrets(natsKeyValues(connection, options))
 }

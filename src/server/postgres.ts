@@ -26,7 +26,7 @@ export function postgresAudit(client: PostgresClient, options: SqlAuditOptions =
   return sqlAudit(postgresDialect(client), options)
 }
 
-/** Secrets that all nodes share. Whoever may read the table may read them. */
+/** Secrets that all nodes share. Everybody who may read the table can read them. */
 export function postgresSecrets(client: PostgresClient, options: SqlSecretsOptions = {}): SecretStore {
   return sqlSecrets(postgresDialect(client), options)
 }

@@ -99,7 +99,7 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
   }
 }
 
-/** Secrets that all nodes share. Whoever may read the keys of Redis may read them. */
+/** Secrets that all nodes share. Everybody who may read the keys of Redis can read them. */
 export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {}): SecretStore {
   const { run, prefix } = redisScripts(client, options)
   return {
@@ -125,7 +125,7 @@ redis.call('XADD', KEYS[1], 'MAXLEN', ARGV[3], id, 'resource', ARGV[1], 'entry',
 return 1
 `
 
-/** Looks at so many entries before a number, and replies with those of the resource and the last number it saw. */
+/** Reads a page of entries before a number. Replies with those of the resource, and the last number it saw. */
 const READ_ENTRIES = `
 local from = ARGV[1] == '' and '+' or '(' .. ARGV[1] .. '-0'
 local found, last = {}, ''

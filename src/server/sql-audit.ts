@@ -10,7 +10,7 @@ export interface SqlAuditOptions {
   readonly maxEntries?: number | undefined
 }
 
-/** Old entries are deleted after every so many new ones. */
+/** Old entries are deleted each time this number of new ones was added. */
 export const DELETE_EVERY = 100
 
 /** One trail for all nodes, which outlives them. */

@@ -76,7 +76,7 @@ export interface LocalListeners {
   }): void
   /** The lease of this id with this token was ended by another process. */
   ended(id: string, token: number): void
-  /** It is the turn of this waiter, in so many milliseconds. */
+  /** It is the turn of this waiter after `inMs` milliseconds. */
   wake(id: string, inMs: number): void
   /** Something may have been missed: every waiter asks again. */
   wakeAll(): void

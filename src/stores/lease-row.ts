@@ -103,7 +103,7 @@ export interface Reservation {
 export class Effects {
   /** Tell those who watch, and the holders of leases that have ended. */
   readonly changes: LeaseRecord[] = []
-  /** Tell these waiters to ask again, in so many milliseconds. */
+  /** Tell these waiters after how many milliseconds to ask again. */
   readonly wakes = new Map<string, number>()
 }
 
@@ -138,7 +138,7 @@ export function ask(
 
 /** Whether `ask` would grant a request that does not wait. Changes nothing. */
 export function wouldGrant(row: LeaseRow, request: RowAsk, now: number): boolean {
-  // A repeated request is granted again, whoever waits.
+  // A repeated request is granted again, no matter who waits.
   if (row.queue.size > 0 && !liveLease(row, request.id, now)) return false
   const leases = row.leases.map((lease) => ({ ...lease }))
   const copy = { ...row, leases, queue: new Map(), reserved: new Map() }

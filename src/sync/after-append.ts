@@ -72,7 +72,7 @@ export function createAfterAppend<E extends object, S extends object>(
         if (!retryable) throw error
         warn('write-postponed', message, error)
       }
-    // Whoever carries the record out checks the format, too.
+    // The context that carries the record out checks the format, too.
     else expectFormat(await storage.get([layout.keys.meta]), layout.keys, format)
     soon()
     return undefined

@@ -4,7 +4,7 @@
  *
  *     appended ─▶ in storage, shown by all contexts ─▶ carried out under the lock ─▶ removed
  *
- * What is stored is the index with the entities, and the records on top of them in the order of their keys. Whoever
+ * What is stored is the index with the entities, and the records on top of them in the order of their keys. The context that
  * carries records out writes the result and replaces the records by their answers in one write, so none is carried out
  * twice, and its writer learns what became of it.
  */

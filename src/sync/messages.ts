@@ -33,7 +33,7 @@ export interface EntityAck {
 
 export type SyncMessage = EntityDelta | EntityPatch
 
-/** Whether it has one of our action names. The rest is checked by whoever follows it. */
+/** Whether it has one of our action names. The rest is checked by the code that acts on it. */
 export function isSyncMessage(message: unknown, namespace: string): boolean {
   const { action, namespace: sender = '' }: ReceivedMessage = isObject(message) ? message : {}
   return sender === namespace && (action === 'entityDelta' || action === 'entityPatch')

@@ -13,7 +13,7 @@ export type StreamName = (typeof STREAMS)[number]
 export const FIELDS = {
   /** Names the collector that wrote the record: a process or a page. */
   source: 'code',
-  /** The lease's id, hashed: whoever knows an id can end its lease. */
+  /** The lease's id, hashed: everybody who knows an id can end its lease. */
   lease: 'code',
   resource: 'name',
   owner: 'name',

@@ -47,7 +47,7 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
   /** Sets the store's wall clock forward or back. */
   readonly stepClock?: ((harness: H, ms: number) => void) | undefined
   /**
-   * Sets the clock of this process off by so many milliseconds, until the returned function is called. For stores whose
+   * Sets the clock of this process off by `ms` milliseconds, until the returned function is called. For stores whose
    * backend has a clock of its own.
    */
   readonly skewCaller?: ((harness: H, ms: number) => () => void) | undefined

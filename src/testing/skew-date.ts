@@ -1,5 +1,5 @@
 /**
- * Sets `Date` of this process off by so many milliseconds, until the returned function is called. For the hook
+ * Sets `Date` of this process off by `ms` milliseconds, until the returned function is called. For the hook
  * `skewCaller` of stores whose backend has a clock of its own.
  *
  * @example

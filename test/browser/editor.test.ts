@@ -43,7 +43,7 @@ describe('the editor in windows of Chromium', () => {
   }
 
   /**
-   * What goes at once from one window through the server to the other takes so long at the most, beside the bare
+   * What goes at once from one window through the server to the other takes at most this time, beside the bare
    * way: a request of the one, and then a look at the other.
    */
   async function atOnce(work: Promise<unknown>, from: EditorWindow, to: EditorWindow): Promise<number> {

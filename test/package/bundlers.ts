@@ -80,7 +80,7 @@ export function withEsbuild(project: string, entry: string): Promise<BundleSize>
 
 /**
  * An application that loads a part of its own on demand, with and without the entry: the helper of Vite for `import()`
- * is there once, whoever uses it.
+ * is there once, no matter who uses it.
  */
 export async function withVite(project: string, entry: string): Promise<Pick<BundleSize, 'atOnce'>> {
   const own = await viteBytes(project, '')

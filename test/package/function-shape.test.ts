@@ -9,7 +9,7 @@ const MAX_LETS = 8
 const MAX_PARAMETERS = 4
 
 /**
- * Functions that are longer. Whoever makes one shorter takes it off the list. Some may stay: closures of a page, which
+ * Functions that are longer. After making one shorter, take it off the list. Some may stay: closures of a page, which
  * minify better than classes, tables of routes, which read from top to bottom, and functions
  * of a database, each of which is one text in SQL.
  */

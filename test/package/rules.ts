@@ -47,7 +47,7 @@ const DOORS =
   /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/options|protocol\/(names|pusher)|stores\/(local|browser)\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/parts|server\/node\/index|client\/(http-store|draft\/differences)|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED =
   /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|testing\/node\/|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
-/** Entries of their own, because whoever imports them needs Node. */
+/** Entries of their own, because they can only be imported in Node. */
 const NODE_ENTRIES = /^src\/(server|testing)\/node\//
 const BROWSER_ALLOWED =
   /^src\/(stores\/(web|browser)|worker-clock|project|autosave|sync|client|react|(base|telemetry)\/[\w-]*-browser)[./]/

@@ -25,7 +25,7 @@ describe('a manager', () => {
     expect((await createLeases(newer, { clock }).acquire('r')).held).toBe(true)
   })
 
-  it('lists and inspects, whoever holds', async () => {
+  it('lists and inspects, no matter who holds', async () => {
     const { leases, another } = setUp()
     await another().acquire('job:1')
     await leases.acquire('job:2')

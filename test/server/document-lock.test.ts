@@ -204,7 +204,7 @@ describe('the lock of a document, outside of a browser', () => {
     await phase(mika, 'lost')
   })
 
-  it('the lock of a document, outside of a browser takes over while it waits in the queue, whoever else waits', async () => {
+  it('the lock of a document, outside of a browser takes over while it waits in the queue, no matter who else waits', async () => {
     await using mika = open('Mika')
     await using ken = open('Ken')
     await using ria = open('Ria')

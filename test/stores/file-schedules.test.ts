@@ -49,7 +49,7 @@ const free: Act = async (actor, referee) => {
 
 const timePasses = (world: World) => world.pass(TTL_MS / 2)
 
-/** Creates so many generations that the first ones are trimmed, and holds the lease in the end. */
+/** Creates enough generations that the first ones are trimmed, and holds the lease in the end. */
 const livelyActor: Act = async (actor, referee) => {
   await actor.atOnce('sweep', (alone) => referee.sweeps(alone))
   for (const id of ['a1', 'a2'])

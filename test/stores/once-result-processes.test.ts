@@ -15,7 +15,7 @@ const {
   FIRESTORE_EMULATOR_HOST: emulator,
   HOLDFAST_CALLERS: callers,
 } = process.env
-/** Processes take their time to start, so only as many as show it. `HOLDFAST_CALLERS=50` for more. */
+/** Processes start slowly, so this is only a few. `HOLDFAST_CALLERS=50` for more. */
 const CALLERS = Number(callers ?? 6)
 
 describe('processes that ask for one result at the same time', () => {

@@ -13,7 +13,7 @@ const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
 const everywhere = new Set(entries.flatMap(({ names }) => names.map(({ id }) => id)))
 
 /**
- * The shapes of the clients of databases, of which only the parts that are used are declared. Whoever has such a client
+ * The shapes of the clients of databases, of which only the parts that are used are declared. A user who has such a client
  * has the types of its own package for them.
  */
 const isShapeOfClient = (id: string) => id.includes('/dist/clients/')

@@ -11,7 +11,7 @@ import { storeAddress, withStore } from '../stores/index.ts'
 import { printable, type Terminal } from '../terminal.ts'
 
 const DEFAULT_LIMIT = 100
-/** Progress is shown after every so many leases. */
+/** Progress is shown each time this number of leases was read. */
 const STEP_EVERY = 1000
 
 export const ls: Command = {

@@ -11,7 +11,7 @@ import { alignColumns, printable, type Terminal } from '../terminal.ts'
 
 export const release: Command = {
   usage: 'release --force [options] <resource>',
-  description: `Ends a lease, whoever holds it. A holdfast run that held it kills its command at once. The signal of
+  description: `Ends a lease, no matter who holds it. A holdfast run that held it kills its command at once. The signal of
 other holders aborts, and a resource that checks tokens refuses theirs. On a terminal, it asks first; elsewhere
 --yes is required. If several hold the resource, it asks which lease to end; elsewhere --token or --all is required.
 A lease that has ended and only keeps the resource is ended too.
@@ -33,7 +33,7 @@ Exits with ${EXIT.no} when nobody held the lease, or when the answer was no.`,
 
   async run({ positionals: [resource = ''], settings, terminal }) {
     if (!settings.is('force'))
-      throw usageFailure('only the holder may release a lease; --force ends it, whoever holds it')
+      throw usageFailure('only the holder may release a lease; --force ends it, no matter who holds it')
     const isSure = settings.is('yes')
     const isAll = settings.is('all')
     const token = settings.wholeNumber('token')

@@ -79,7 +79,7 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
   return untilReached(options, async (left) => {
     try {
       const opened = open(address, options)
-      // Whoever waits for a limited time does not wait longer for a server that accepts the connection and is silent.
+      // A limited wait is also the limit for a server that accepts the connection and is silent.
       return await (left > 0
         ? answerWithin(opened, Math.max(left, MIN_REACH_MS), { clock: systemClock })
         : opened)

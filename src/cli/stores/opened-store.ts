@@ -56,7 +56,7 @@ export interface OpenOptions {
   readonly mustExist?: boolean
   /** Clients on other machines outlive a power failure here, so no granted lease may be forgotten. */
   readonly isServed?: boolean
-  /** Try again for so many milliseconds if the server cannot be reached. Default 0. */
+  /** How long to try again if the server cannot be reached, in milliseconds. Default 0. */
   readonly retryFor?: number
   /** Ends the tries: opening rejects with its reason. */
   readonly signal?: AbortSignal

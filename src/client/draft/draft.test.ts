@@ -18,7 +18,7 @@ class FakeLock {
   state: DocumentLockState = INITIAL_STATE
   content: unknown = BASE
   savedUnder: number | null = null
-  /** The latest grant, whoever has it. */
+  /** The latest grant, no matter who has it. */
   grant = 0
   isOnline = true
   isDamaged = false

@@ -80,7 +80,7 @@ export interface ConnectionHandler {
   received(text: string): void
   /** A ping or pong of the WebSocket itself has arrived. */
   alive(): void
-  /** To be called once, whoever has closed the connection. */
+  /** To be called once, no matter who has closed the connection. */
   closed(): void
 }
 

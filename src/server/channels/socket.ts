@@ -108,7 +108,7 @@ export class Socket {
     else this.#sendError('expected a JSON object with a field event')
   }
 
-  /** Pings a socket that was silent for so long, and ends it if it does not answer the ping in time. */
+  /** Pings a socket after this time without a message from it, and ends it if it does not answer in time. */
   check(silenceMs: number, answerMs: number): void {
     const now = this.#context.clock.monotonic()
     if (this.#pingedAt !== null) {

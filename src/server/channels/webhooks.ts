@@ -18,7 +18,7 @@ export interface WebhooksOptions {
 
 /**
  * Tells a backend who comes and goes, in signed batches, one after the other. A batch is repeated until the backend
- * accepts it, at most three times. While it does not, at most so many events wait; the oldest are dropped first.
+ * accepts it, at most three times. Meanwhile a limited number of events wait; the oldest are dropped first.
  */
 export class Webhooks {
   readonly #options: WebhooksOptions

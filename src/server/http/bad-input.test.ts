@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => bed[Symbol.asyncDispose]())
 
-/** A document with so many arrays in each other. */
+/** A document with arrays in each other, `depth` levels deep. */
 function nested(arrays: number): string {
   return `{"content":${'['.repeat(arrays)}"]"${']'.repeat(arrays)},"token":1}`
 }

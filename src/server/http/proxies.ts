@@ -66,7 +66,7 @@ export function trustedProxies({
   }
 }
 
-/** What the farthest of so many proxies has written. A proxy may also replace the list by its own entry. */
+/** What the farthest of the `count` trusted proxies has written. A proxy may also replace the list by its own entry. */
 function entryOf(list: readonly string[], proxies: number): string {
   return list.at(-Math.min(proxies, list.length)) ?? ''
 }

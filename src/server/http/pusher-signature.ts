@@ -14,7 +14,7 @@ export interface SignedRequest {
 
 /**
  * Verifies requests to the HTTP API of the Pusher protocol. The signature covers the method, the path, all parameters
- * and a hash of the body. Like Pusher's own, a request can be repeated within the time window by whoever reads it, so
+ * and a hash of the body. Like Pusher's own, a request can be repeated within the time window by anybody who reads it, so
  * send it over HTTPS.
  */
 export class PusherSignatures {

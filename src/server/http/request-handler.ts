@@ -194,7 +194,7 @@ export class RequestHandler {
   }
 
   /**
-   * Where addresses are not known, each session has its own limit, and whoever has none yet shares one with all
+   * Where addresses are not known, each session has its own limit, and everybody who has none yet shares one with all
    * others. So nobody can stop those who have a session, and an invented cookie is no session.
    */
   async #authenticate(route: Route, request: IncomingRequest, raw: Request): Promise<Authentication> {

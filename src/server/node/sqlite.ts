@@ -51,7 +51,7 @@ export function sqliteAudit(
   return onFile(database, (opened) => sqlAudit(sqliteDialect(opened), options))
 }
 
-/** Secrets in a SQLite file. Whoever may read the file may read them. It opens a path, and leaves a connection of yours open. */
+/** Secrets in a SQLite file. Everybody who may read the file can read them. It opens a path, and leaves a connection of yours open. */
 export function sqliteSecrets(
   database: DatabaseSync | string,
   options: SqlSecretsOptions = {},

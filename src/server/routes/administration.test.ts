@@ -15,7 +15,7 @@ async function shownLocks(store: LeaseStore) {
 }
 
 describe('the list of locks', () => {
-  it('the list of locks counts those who wait in the store, whoever they are, with one call to it', async () => {
+  it('the list of locks counts those who wait in the store, no matter who they are, with one call to it', async () => {
     const store = memoryStore()
     for (let n = 0; n < 50; n++) await store.acquire({ ...ASK, resource: `r${n}`, id: 'holder' })
     for (let n = 0; n < 30; n++) await store.acquire({ ...ASK, resource: 'r7', id: `${n}`, wake() {} })

@@ -134,7 +134,7 @@ function deleteRoute(service: Service): Route {
   })
 }
 
-/** Whoever misses the event sees the change at the next read. */
+/** A page that misses the event sees the change at its next read. */
 function announce({ onError }: Service, announced: Promise<void>): void {
   announced.catch((error: unknown) => onError('announce', error))
 }

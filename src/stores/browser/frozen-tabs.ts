@@ -14,7 +14,7 @@ export interface FrozenTabs {
   /** This tab holds a lock for this id: it answers those who ask whether it still runs. */
   add(id: string): void
   delete(id: string): void
-  /** Whether this tab was silent for so long that another may have taken its locks. True once for each silence. */
+  /** Whether another tab may have taken the locks of this tab, because it was silent for too long. True once for each silence. */
   wasSilent(): boolean
   /** Takes a lock from its holder if that tab is frozen. Ends when the signal aborts. */
   watch(holder: Holder, signal: AbortSignal): void

@@ -30,7 +30,7 @@ export interface TabLocks {
   take(id: string, resource: string, how: { ifAvailable: true } | { steal: true }): Promise<Hold | null>
   /** The lock of each id, or its place in the queue. */
   readonly holds: ReadonlyMap<string, Hold>
-  /** Whether this tab was silent for so long that another may have taken its locks. */
+  /** Whether another tab may have taken the locks of this tab, because it was silent for too long. */
   wasSilent(): boolean
 }
 

@@ -2,7 +2,7 @@
  * The keys of a store. Each is a letter, the name of the resource and an id:
  *
  *     l  a live lease. It is attached to an etcd lease, so the cluster deletes it when its time is over.
- *     e  the same lease, attached to nothing: whoever deletes it has ended the lease, or has found that it expired.
+ *     e  the same lease, attached to nothing: the process that deletes it has ended the lease, or has found that it expired.
  *     k  keeps the resource after the lease has ended, by `atLeast` or `lockDelay`. Attached to an etcd lease.
  *     q  a waiter. Attached to the etcd lease of its process, so all waiters of a dead process leave together.
  *

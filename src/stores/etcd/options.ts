@@ -50,5 +50,5 @@ export const SWEEP_PAGE = 500
 export const SWEEP_PAGES = 4
 /** How many leases are asked for their remaining time at once. */
 export const QUESTIONS_AT_ONCE = 32
-/** At most so many waiters have their turn at once. The next ones follow when these have asked. */
+/** How many waiters have their turn at once. The next ones follow when these have asked. */
 export const FIRST_WAITERS = 64

@@ -131,7 +131,7 @@ export class Queries {
   }
 
   /**
-   * The resources that have leases, or are kept, and sort after `after`. Of each kind of key, at most so many are read.
+   * The resources that have leases, or are kept, and sort after `after`. Of each kind of key, at most `limit` are read.
    * If there are more, the names are complete only up to the horizon.
    */
   async #names(

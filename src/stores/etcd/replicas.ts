@@ -1,6 +1,6 @@
 /**
  * Resources that somebody in this process waits for, as the watch tells of them. So a turn is known without a request,
- * however long the queue is. A copy may be late, but whoever is granted a lease by it compares revisions.
+ * however long the queue is. A copy may be late, but each grant compares revisions.
  *
  *     unknown ──first change──▶ followed ──read, after the last change──▶ known ──no waiters here──▶ unknown
  */

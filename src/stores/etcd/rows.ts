@@ -111,7 +111,7 @@ export function recordOf(
   }
 }
 
-/** Of a lease that has ended and keeps the resource for so many milliseconds more. */
+/** Of a lease that has ended: how long it still keeps the resource, in milliseconds. */
 export function keptRecordOf(
   resource: string,
   lease: Stored<StoredLease>,

@@ -34,7 +34,7 @@ export class Session {
     this.#cancelTimer?.()
   }
 
-  /** Whoever still waits may go on at another process, and keeps its place until the lease expires. */
+  /** A waiter may go on at another process, and keeps its place until the lease expires. */
   async close(): Promise<void> {
     const lease = this.#lease
     this.forget()

@@ -24,7 +24,7 @@ export function expectTtl(ttl: number): void {
 export const MIN_TTL_MS = 1000
 /** Node works on four file operations at once. More requests would only delay renewals. */
 export const MAX_IN_FLIGHT = 16
-/** One acquisition in this many also cleans up, but no process does so more often than `TIDY_EVERY_MS`. */
+/** One of this number of acquisitions also cleans up, but no process does so more often than `TIDY_EVERY_MS`. */
 export const TIDY_ONE_IN = 32
 export const TIDY_EVERY_MS = 60_000
 /** How many resources one such clean-up looks at. */

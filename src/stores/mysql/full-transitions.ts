@@ -1,6 +1,6 @@
 /**
  * The transitions of a resource whose leases and waiters have rows of their own: somebody waits, leases are shared, or
- * one may keep the resource after its end. Whoever calls these procedures has locked the row of the resource.
+ * one may keep the resource after its end. The caller of these procedures has locked the row of the resource.
  */
 import { EXACT_PLACES } from '../options.ts'
 import type { Names } from './names.ts'

@@ -189,7 +189,7 @@ export class Push {
   }
 
   /**
-   * A process that stood still finds many messages. Whoever reads the leases again after a gap must have heard of all
+   * A process that stood still finds many messages. A listener that reads the leases again after a gap must have heard of all
    * of them before: a lease that has ended would be taken for an old one beside its successor, and not be reported.
    */
   async #fetch(): Promise<void> {

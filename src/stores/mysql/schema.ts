@@ -10,7 +10,7 @@
  *   locks. Whatever `completion_type` says, no transaction follows, and the connection stays.
  * - The clock is read once, as `_at`. `utc_timestamp` would be frozen at the start of the statement, and `sysdate`
  *   follows the time zone of the session.
- * - The row of the meta table is shared with all others who change leases. A new watcher, and whoever raises the floor,
+ * - The row of the meta table is shared with all others who change leases. A new watcher, and a call that raises the floor,
  *   waits for them.
  *
  * Names, owners and metadata are bytes of UTF-8, so that no collation and no character set decides what is equal.
@@ -115,7 +115,7 @@ async function problemOf(database: MysqlDatabase, names: Names): Promise<string 
 
 /**
  * From version 1. Its nodes cannot see the leases of this version: from the first statement on they cannot be started,
- * and from the moment their procedures are dropped those that run fail and say so. The columns come last, so whoever
+ * and from the moment their procedures are dropped those that run fail and say so. The columns come last, so a process that
  * finds them knows that the rest was done.
  */
 async function upgrade(database: MysqlDatabase, { table, meta, procedure }: Names): Promise<void> {

@@ -107,7 +107,7 @@ export class MysqlStore extends SqlStore<Queries> {
     return systemClock.monotonic() < this.#plainAt ? NO_PLAIN_TRANSITIONS : this.#plain
   }
 
-  /** Nothing was in the way of a request but that somebody watches. Every plain statement would be in vain. */
+  /** Nothing was in the way of a request but that somebody watches. Every plain statement would change nothing. */
   #leavePlain(): void {
     this.#plainAt = systemClock.monotonic() + PLAIN_AGAIN_MS
   }

@@ -1,7 +1,7 @@
 /**
  * The transitions of `lease-row.ts` as procedures, so that each operation of the store takes one round trip.
  *
- * Each locks the row of the resource first and reads the clock once, after that. Whoever changes a lease then shares a
+ * Each locks the row of the resource first and reads the clock once, after that. A call that changes a lease then shares a
  * lock on the row of the meta table, for which a new watcher waits: no change is missed. All lock in this order, and
  * those that lock several resources skip the ones that are locked.
  *

@@ -15,7 +15,7 @@ export interface ChangeFeedOptions {
 }
 
 /**
- * Passes changes on to watchers. Whoever changes a lease announces it only while `meta.watch_until` is in the
+ * Passes changes on to watchers. A change of a lease is announced only while `meta.watch_until` is in the
  * future. So a store with watchers moves that time forward, 30 s ahead, every 10 s.
  */
 export class ChangeFeed {
@@ -67,7 +67,7 @@ export class ChangeFeed {
     )
   }
 
-  /** Call it more often than every 30 s: for so long changes are announced. */
+  /** Changes are announced for 30 s after a call, so call it more often. */
   async keepUp(): Promise<void> {
     if (!this.isNeeded) return
     if (!this.#started) return this.restart()

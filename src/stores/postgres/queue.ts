@@ -1,5 +1,5 @@
 /**
- * The queue of one resource. Whoever calls these functions has locked the row of the resource. They read the waiters
+ * The queue of one resource. The caller of these functions has locked the row of the resource. They read the waiters
  * in later statements than the one that waited for the lock: each statement sees what was committed before it began.
  */
 

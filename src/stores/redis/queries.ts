@@ -134,7 +134,7 @@ export class Queries {
     })
   }
 
-  /** Brings a row up to date. Ends at most so many expired leases, and returns them. */
+  /** Brings a row up to date. Ends at most `limit` expired leases, and returns them. */
   async #expire({ due, resource }: Due, limit: number, stop: Stop): Promise<LeaseRecord[]> {
     const { shard, all: keys } = new Keys(this.#prefix, resource)
     const args = ['expire', due, String(limit)]

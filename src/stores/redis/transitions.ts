@@ -256,7 +256,7 @@ ${QUEUE}
     call('ZREM', index, 'name:' .. resource, 'due:' .. row.due .. ' ' .. resource)
   end
 
-  -- Brings a row up to date that is due. Only a sweep ends expired leases, at most so many, because it returns them to
+  -- Brings a row up to date that is due. Only a sweep ends expired leases, at most 'limit', because it returns them to
   -- its caller.
   function transitions.expire(keys, due, limit)
     local row = load(keys)

@@ -146,7 +146,7 @@ describe('several leases in one register', () => {
     expect(pages).toEqual([['p1', 'p2'], ['p3', 'q1'], ['q2', 'q3'], ['r1', 'r2'], ['r3']])
   })
 
-  it('live no longer than their TTL after the clock stepped back, whoever looks', async () => {
+  it('live no longer than their TTL after the clock stepped back, no matter who looks', async () => {
     await grab(store, 'a')
     await grab(store, 'b')
     registers.clock.jump(-HOUR_MS)

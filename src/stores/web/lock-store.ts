@@ -272,14 +272,14 @@ export class WebLockStore implements LeaseStore {
     const hold = evicted && this.#holds.byId.get(evicted.id)
     if (evicted && !hold && holders.length > 0) row.isEvicted = true
     await this.#rows.save(opened)
-    // First, so that those who follow its end know that it was told. Whoever asks now waits for the gate.
+    // First, so that those who follow its end know that it was told. A request that comes now waits for the gate.
     this.#publish(effects)
     if (hold) await hold.letGo()
     else if (evicted) await this.#holds.evict(by.resource, [evicted], holders.length === 0)
     return { ended: ended && timeless(ended), holders: shown(holders) }
   }
 
-  /** Whoever follows the end of the lease gives those who wait their turn. */
+  /** The tab that follows the end of the lease gives the waiters their turn. */
   #watchHolder(lease: NamedLease, isAwaited: () => boolean, signal: AbortSignal): void {
     const { resource, id } = lease
     const evict = (isSilent: () => Promise<boolean>) =>
@@ -294,7 +294,7 @@ export class WebLockStore implements LeaseStore {
     this.#frozen.watch({ name: this.#native.ownName(lease), isAwaited, evict }, signal)
   }
 
-  /** Gives those who wait their turn, after a lease has ended without a release. */
+  /** Gives the waiters their turn, after a lease has ended without a release. */
   #settle(resource: string): Promise<void> {
     const work = async () => {
       const opened = await this.#rows.open(resource)

@@ -39,7 +39,7 @@ export function lockRows(
 ): LockRows {
   const floor = async () => (await records.get(FLOOR))?.token ?? 0
 
-  /** Whether there is somebody of whom only the browser knows whether they live. */
+  /** Whether there are holders or waiters that only the browser can tell to be alive. */
   function needsLook({ leases, queue }: WebRow): boolean {
     return (
       leases.some(({ id, keptUntil }) => keptUntil === undefined && !own.holds.has(id)) ||

@@ -5,7 +5,7 @@ import type { LocalListeners } from '../local/listeners.ts'
 /** What the tabs tell each other. */
 export interface TabMessage {
   readonly changes: readonly LeaseRecord[]
-  /** Waiters that should ask again, in so many milliseconds. */
+  /** Waiters, and after how many milliseconds they should ask again. */
   readonly wakes?: ReadonlyMap<string, number>
 }
 

@@ -2,7 +2,7 @@ import { createLeases, type LeaseError, type LeaseStore } from '../../core/index
 import { asking, type Case, checkHeldBy, grab, type StoreUnderTest } from './case.ts'
 import { checkEqual } from './check.ts'
 
-/** Whoever closes in the middle of something leaves no lease that nobody holds. */
+/** A `close` in the middle of a call leaves no lease that nobody holds. */
 export const closingCases: readonly Case[] = [
   {
     title: 'carries out a release that is under way when it is closed',

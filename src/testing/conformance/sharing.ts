@@ -233,7 +233,7 @@ export const sharingCases: readonly Case[] = [
     },
   },
   {
-    title: 'never grants more than the permits, whoever asks at once',
+    title: 'never grants more than the permits, no matter who asks at once',
     needs: ['share'],
     async run({ store, peer }) {
       const answers = await Promise.all(

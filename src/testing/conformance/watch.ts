@@ -5,7 +5,7 @@ import { check, checkEqual } from './check.ts'
 
 export const watchCases: readonly Case[] = [
   {
-    title: 'tells watchers of every change, whoever made it',
+    title: 'tells watchers of every change, no matter who made it',
     needs: ['push'],
     async run(under) {
       const { store, peer } = under

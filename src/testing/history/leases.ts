@@ -4,7 +4,7 @@
  * grants, so it is enough to compare each lease with those before it:
  *
  * - A lease is *certainly live* until the earliest of: the start of its first release, of a forced end, and its last
- *   acknowledged extension plus the TTL. Whoever is granted the resource by then must fit beside it.
+ *   acknowledged extension plus the TTL. A lease that is granted by then must fit beside it.
  * - A lease is *certainly over* after a release was acknowledged, or when the last extension that may have arrived has
  *   run out. No renewal may succeed after that.
  */

@@ -23,7 +23,7 @@ export const holdingMutants = {
       },
     }),
   },
-  'renewal for whoever asks': {
+  'renewal for anybody who asks': {
     caughtBy: 'renews for the holder only',
     mutate: (store) => ({
       async renew(ask) {
@@ -106,7 +106,7 @@ export const holdingMutants = {
       },
     }),
   },
-  'takeover from whoever holds it': {
+  'takeover from anybody who holds it': {
     caughtBy: 'refuses to take over from another token',
     mutate: (store) => ({
       async acquire(ask) {

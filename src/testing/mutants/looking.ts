@@ -91,7 +91,7 @@ export const lookingMutants = {
     }),
   },
   'watch that ends with its first event': {
-    caughtBy: 'tells watchers of every change, whoever made it',
+    caughtBy: 'tells watchers of every change, no matter who made it',
     mutate: (store) => ({
       watch(on, query) {
         let isOver = false
@@ -196,7 +196,7 @@ export const lookingMutants = {
     }),
   },
   'grant that is told before the end of the lease before it': {
-    caughtBy: 'tells watchers of every change, whoever made it',
+    caughtBy: 'tells watchers of every change, no matter who made it',
     mutate: (store) =>
       delaying(store, (event) => event.type === 'change' && event.lease.state === 'taken-over'),
   },

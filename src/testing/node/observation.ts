@@ -7,7 +7,7 @@ export interface Observation {
   readonly resource: string
   /** Of the lease that it believed to hold at that moment. */
   readonly token?: number
-  /** It waits in the queue of the store, with so many ahead; `null`: it gave up. Without this and `token`: it began to ask. */
+  /** It waits in the queue of the store: how many waiters are ahead; `null`: it gave up. Without this and `token`: it began to ask. */
   readonly place?: number | null
   /** How many may hold the resource together. Absent: one. */
   readonly share?: number | undefined

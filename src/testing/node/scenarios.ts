@@ -1,6 +1,6 @@
 /**
  * What is done to workers that contend for leases. Each step waits for a worker to say what it does, and never
- * for time to pass: whoever has just said that it holds is killed, stopped or told to let go.
+ * for time to pass: a worker that has just said that it holds is killed, stopped or told to let go.
  */
 import { STUCK_MS } from '../options.ts'
 import type { Crew, Holder, Worker } from './crew.ts'

@@ -166,7 +166,7 @@ describe('the end of one of several leases', () => {
     }
     const readers = [await enqueue('a', Infinity), await enqueue('b', 2), await enqueue('c', Infinity)]
     await enqueue('next')
-    // The connection is open now: whoever came before it was opened was told to ask again.
+    // The connection is open now: waiters that came before it was opened were told to ask again.
     told.clear()
     await store.release({ resource: 'r', id: writer.id })
     await expect.poll(() => Object.fromEntries(told)).toEqual({ a: 0, b: 0, c: 1000 })

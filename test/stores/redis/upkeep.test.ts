@@ -124,7 +124,7 @@ it('the leases of a row that Redis has deleted are not used again', async () => 
 it('a renewal and a grant beside many leases read none of them', async () => {
   const leases = [await grab(store, 'r', { share: 9 }), await grab(store, 'r', { share: 9 })]
   const [mine, other] = leases as [LeaseRecord, LeaseRecord]
-  // Whoever reads it fails.
+  // Every read of it fails.
   await admin.hset(keys.shared, other.id, 'not a lease')
   expect(await store.renew({ resource: 'r', id: mine.id, ttl: 1000 })).toMatchObject({ ok: true })
   expect(await store.acquire(asking('r', { share: 9 }))).toMatchObject({ granted: true })

@@ -10,7 +10,7 @@ import { DatabaseFile } from './database-file.ts'
 const NOTICED_AFTER_MS = 20
 
 const cases = [
-  // A sweep of the memory store also ends reservations that were not used. SQLite leaves these to whoever asks next.
+  // A sweep of the memory store also ends reservations that were not used. SQLite leaves these to the next caller.
   // A waiter that has its turn and loses it to a steal in one transaction is called by the memory store only.
   { title: 'while some wait', waits: true, steals: false, sweeps: false },
   { title: 'while some steal', waits: false },

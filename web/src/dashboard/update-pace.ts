@@ -1,4 +1,4 @@
-/** After an update, the page rests for so many times the time that the update took. */
+/** After an update, the page rests for the time that the update took, times this factor. */
 const REST = 3
 
 /**
