@@ -35,7 +35,7 @@ export const LAST_WAIT_MS = 1000
 /** How long a tab waits for the answer to its request for the lock. */
 export const HANDOFF_LIMIT_MS = 5000
 /** How long a lock that was handed over waits for the tab that asked for it. */
-export const HAND_OVER_MS = 2000
+export const HANDOFF_MS = 2000
 
 const LOCK_METHODS = [
   'acquireProjectLock',

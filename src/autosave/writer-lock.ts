@@ -4,7 +4,7 @@ import { onAbort } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Pauses } from '../base/retry.ts'
 import type { LockError, ProjectLockLease } from '../project/index.ts'
-import { HAND_OVER_MS } from './options.ts'
+import { HANDOFF_MS } from './options.ts'
 import type { AutoSaveLocks } from './types.ts'
 
 export interface WriterLock {
@@ -81,7 +81,7 @@ export function createWriterLock(
     handOver() {
       const lease = current
       current = null
-      if (lease) clock.setTimer(() => locks.releaseProjectLock(lease).catch(() => {}), HAND_OVER_MS)
+      if (lease) clock.setTimer(() => locks.releaseProjectLock(lease).catch(() => {}), HANDOFF_MS)
     },
 
     mayWrite: (lease) => isCurrent(lease) && locks.holdsProjectLock(lease),

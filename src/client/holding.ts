@@ -19,7 +19,7 @@ import type { Demand, HandoffRequest } from './lock-state.ts'
 import type { LockUpdates } from './lock-updates.ts'
 import { isGrant, type PendingRequests, trackRequests } from './pending-requests.ts'
 import { followPeople } from './presence.ts'
-import { HANDOVER_MS, LATE_PART } from './rare-options.ts'
+import { HANDOFF_MS, LATE_PART } from './rare-options.ts'
 import { type ReleaseStep, runSteps } from './release-steps.ts'
 import type { RoomLock } from './room-lock.ts'
 
@@ -151,7 +151,7 @@ export class Holding {
     try {
       await this.#requests.answer(request.id, { granted: answer })
       const { heartbeat_ms = 0 } = view.terms ?? {}
-      clock.setTimer(() => (this.#isHandingOver = false), heartbeat_ms + HANDOVER_MS, true)
+      clock.setTimer(() => (this.#isHandingOver = false), heartbeat_ms + HANDOFF_MS, true)
     } catch (error) {
       this.#isHandingOver = false
       throw error

@@ -22,7 +22,7 @@ export const LONGEST_DECISION_MS = 300_000
 export const NO_LIMIT_MS = 3_600_000
 
 /** For this long after the next heartbeat of an agreed handoff, the end of the lock is not a loss. */
-export const HANDOVER_MS = 5000
+export const HANDOFF_MS = 5000
 /** The answer to a heartbeat is late after this part of the TTL: 2 s of 30 s. */
 export const LATE_PART = 1 / 15
 /** A step of `beforeRelease` may take as long as one request. After that the lock is released all the same. */

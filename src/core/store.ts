@@ -210,13 +210,13 @@ export interface Ask {
   readonly endsWithProcess?: boolean
   /** How many leases of the resource may be live together: from 1, or `Infinity`. Absent: only this one. */
   readonly share?: number | undefined
-  /** So many milliseconds after the grant the resource stays taken, even if the lease ends earlier. */
+  /** How many milliseconds after the grant the resource stays taken, even if the lease ends earlier. */
   readonly atLeast?: number | undefined
-  /** So many milliseconds the resource stays taken after the lease has expired. Not after a release. */
+  /** How many milliseconds the resource stays taken after the lease has expired. Not after a release. */
   readonly lockDelay?: number | undefined
   /**
    * A token takes the lease over, but only from that lease, and only if no other is live. `any` ends every lease and
-   * reservation of the resource, no matter who waits. A free resource is granted as without it.
+   * reservation of the resource, no matter who waits. On a free resource, `replace` has no effect.
    */
   readonly replace?: number | 'any' | undefined
 }
@@ -234,7 +234,7 @@ export interface Refusal {
   readonly granted: false
   /** The live leases, oldest first. Empty: reserved for waiters, or kept by a lease that has ended. */
   readonly holders: readonly LeaseRecord[]
-  /** So many milliseconds a lease that has ended still keeps the resource, by `atLeast` or `lockDelay`. */
+  /** For how many milliseconds a lease that has ended still keeps the resource, by `atLeast` or `lockDelay`. */
   readonly keptFor?: number
   /** How many waiters are ahead; `null`: not in the queue. */
   readonly place: number | null

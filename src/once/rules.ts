@@ -1,7 +1,7 @@
 /**
  * When a job may be locked, and what the holder of a lock may do. Every store decides by these rules: memory, SQLite,
  * MySQL, etcd and Firestore call these functions, Postgres has the same rules in SQL and Redis in Lua, which saves one
- * of two round trips: see ARCHITECTURE.md. Random requests are compared between them and the memory store.
+ * of two round trips: see `index.ts`. Random requests are compared between them and the memory store.
  *
  *     waiting → locked → finished
  *        ↑________|  released, or expired

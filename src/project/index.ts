@@ -1,3 +1,11 @@
+/**
+ * One tab writes a project's files. A facade of two managers, one on a Web Lock and one on `project/.lock`.
+ * `acquire.ts` decides which one to ask, and when to try again. `claim.ts` is one lease from its first attempt on:
+ * it turns the events of the core into those of the project lock. The id of a project lease is the core's `owner`,
+ * because the core creates an id for each acquisition of a manager, and the file shows one id for all of them. Both
+ * stores implement only the holding half of the port. A project lease shows neither token nor holder, so its Web
+ * Lock needs no record and costs one request.
+ */
 import { createProjectLocks } from './project-locks.ts'
 import type { ProjectLocks } from './types.ts'
 

@@ -44,9 +44,9 @@ export const leaseAsk = v.object({
   client: v.exactOptional(clientId),
   /** Absent: an exclusive lease. */
   share: v.exactOptional(share),
-  /** So many milliseconds after the grant the resource stays taken, even if the lease is released. */
+  /** How many milliseconds after the grant the resource stays taken, even if the lease is released. */
   atLeast: v.exactOptional(keeping),
-  /** So many milliseconds the resource stays taken after the lease has expired. */
+  /** How many milliseconds the resource stays taken after the lease has expired. */
   lockDelay: v.exactOptional(keeping),
   /** Take the lease over, but only from the lease with this token and if no other is live. `any` ends all leases. */
   replace: v.exactOptional(v.union([token, v.literal('any')])),
@@ -63,7 +63,7 @@ export const leaseRefusal = v.object({
   message: v.string(),
   granted: v.literal(false),
   ...holding,
-  /** So many milliseconds a lease that has ended still keeps the resource. */
+  /** For how many milliseconds a lease that has ended still keeps the resource. */
   keptFor: v.exactOptional(v.number()),
   place: v.nullable(v.number()),
   retryIn: v.nullable(v.number()),

@@ -22,7 +22,7 @@ import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
-import { MAX_OPEN_HANDOVERS, OWN_TAB_MS, TELL_HANDOVERS_EVERY_MS } from './options.ts'
+import { MAX_OPEN_HANDOFFS, OWN_TAB_MS, TELL_HANDOFFS_EVERY_MS } from './options.ts'
 import type { RoomQueues } from './room-queues.ts'
 import { Withdrawn } from './waiting-requests.ts'
 
@@ -227,9 +227,9 @@ export class Handoff {
       isPostponedHere,
       postponedUntil: isLost ? known?.postponedUntil : postponedMs && now + postponedMs,
     }
-    if (openMs > 0) setLimited(ofHolder, requestId, open, MAX_OPEN_HANDOVERS)
+    if (openMs > 0) setLimited(ofHolder, requestId, open, MAX_OPEN_HANDOFFS)
     else ofHolder.delete(requestId)
-    if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN_HANDOVERS)
+    if (ofHolder.size > 0) setLimited(this.#open, token, ofHolder, MAX_OPEN_HANDOFFS)
     else this.#open.delete(token)
   }
 
@@ -355,7 +355,7 @@ class PendingRequest {
     this.#cancelTelling = this.#clock.setTimer(() => {
       this.tellNodes().catch(() => {})
       this.tellLater()
-    }, TELL_HANDOVERS_EVERY_MS)
+    }, TELL_HANDOFFS_EVERY_MS)
   }
 
   end(): void {

@@ -1,3 +1,44 @@
+/**
+ * The document lock service, as a fetch handler.
+ *
+ *     request ─▶ http/request-handler ─▶ routes ─▶ locks, handoff, documents ─▶ the store, documents, audit
+ *                the store ─ watch ─▶ lease-feed ─▶ announcer ─▶ channels ─▶ sockets
+ *
+ * A holder is a browser that sends its own heartbeats, so no manager holds for it: `locks.ts` asks, renews and
+ * releases on the port, with an id made from the session and the tab. Waiting is an open request that asks again
+ * when the store wakes it (`waiting-requests.ts`). `client-places.ts` has the places in queues that clients of the
+ * lease API took at this node: a client that is called, does not ask again and listens nowhere loses all of them at
+ * once.
+ *
+ * **Announcing.** `lease-feed.ts` turns what the store reports, in any order and any number of times, into
+ * `started`, `renewed`, `ended`, `kept` and `freed`, each once. Every node does this for its own sockets. No node
+ * depends on another.
+ *
+ * **Contents, fences and secrets** are in the backend of the locks, so nodes share them. A grant raises the fence in
+ * the row of the content before it is answered, and a save compares and writes in one statement. A lease that
+ * somebody took directly on the store raises no fence, so a save also checks the live lease. Fences of empty rooms
+ * are deleted after an hour, and raised again by the save of a live holder.
+ *
+ * **Handoff** stores nothing: the request stays open, the answer of the holder comes over the bus, and the takeover
+ * is the port's `replace` of that token. Nodes tell each other every two seconds which requests are open, and every
+ * answer to the holder has the oldest one, so a holder that was away learns of it.
+ *
+ * **Routes are a table.** The router, the checks, the limits and `/openapi.json` are made from `Route`
+ * (`http/route.ts`), so they cannot differ. The heartbeat is the most frequent call: verified cookies and tabs are
+ * remembered.
+ *
+ * **The audit trail** is a port with an implementation for each backend, stored where the contents are. On NATS and
+ * etcd, contents, audit trail and secrets are one implementation (`key-value-*.ts`) over `KeyValues`.
+ *
+ * **Versions.** `holdfast_versions` has the version of each server table and the oldest code version that may use
+ * it. A node looks before its first statement, at each `/readyz` and after each failed statement. A newer schema
+ * that excludes it ends its writes (`clients/schema-version.ts`). `node/listener.ts` is the port of a server: it
+ * answers 503 until `serve`, and drains before it closes. `http/proxies.ts` decides who sent a request; limits, log,
+ * host and origin checks use its answer.
+ *
+ * **A bus** is `createBus` plus a transport of three functions (`buses`). It may lose messages, so nothing depends
+ * on a single one. On etcd it is one key that every message overwrites: a watch delivers every value.
+ */
 export type { SpanAttributes, SpanLike, TracingApi, TracingContext } from '../base/tracing.ts'
 export type { EtcdClient } from '../clients/etcd.ts'
 export type { MysqlClient } from '../clients/mysql.ts'

@@ -80,11 +80,11 @@ export const READ_LEASES_AGAIN_MS = 1000
 // Handoff
 
 /** How many requests for a handoff may be open at this node. */
-export const MAX_OPEN_HANDOVERS = 10_000
+export const MAX_OPEN_HANDOFFS = 10_000
 /** The shortest time in which a tab may save and hand over to another tab of its session. */
 export const OWN_TAB_MS = 5000
 /** How often the other nodes are told of an open request, because a message may be lost. */
-export const TELL_HANDOVERS_EVERY_MS = 2000
+export const TELL_HANDOFFS_EVERY_MS = 2000
 
 // Channels
 

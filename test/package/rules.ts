@@ -54,7 +54,7 @@ const BROWSER_ALLOWED =
 const BROWSER_NAMES = ['navigator', 'localStorage', 'sessionStorage', 'indexedDB', 'BroadcastChannel']
 /** Only the clock may use these, so that a simulation can own time and chance. */
 const TIME_AND_CHANCE = ['setTimeout', 'setInterval', 'Date.now', 'performance.now', 'Math.random']
-/** In `base` and `core`, these neither: no turn of the event loop, and no dates, which people read. */
+/** In `base` and `core`, these neither: no tick of the event loop, and no dates, which people read. */
 const TURNS_AND_DATES = ['setImmediate', 'Date']
 /** Who may use the real time all the same. */
 const REAL_TIME: readonly RegExp[] = [

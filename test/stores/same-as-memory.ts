@@ -13,7 +13,7 @@ import { checkProperty } from '../property.ts'
 
 export interface Comparison {
   readonly runs: number
-  /** So many stores without leases, like those of separate processes. */
+  /** Stores without leases, as many as `count`, like those of separate processes. */
   open(count: number, clock: FakeClock): Processes | Promise<Processes>
   /** Whether the stores use the clock of the test. */
   readonly usesClock: boolean

@@ -1,3 +1,11 @@
+/**
+ * Runs a command under a lease. The command must be dead before the lease ends, also when `run` itself hangs or dies. Two
+ * processes ensure it, with the same `Countdown`: `run`, and a watchdog that it starts beside the command and informs of every
+ * renewal through a pipe, which breaks when `run` dies. Both count from before the last acknowledged renewal was sent, by the
+ * monotonic clock of the machine, which all its processes share, and by the wall clock. The watchdog sends SIGTERM slightly
+ * later than `run` would, so that the command gets one and not two; both kill at the same moment. The command leads its own
+ * session, so that all its processes can be signalled at once.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { onAbort } from '../../base/abort.ts'
 import type { Moment } from '../../base/clock.ts'

@@ -1,3 +1,16 @@
+/**
+ * Channels for sockets. This folder knows frames but no network: a binding gives it connections that send text and
+ * close.
+ *
+ *     service ─ broadcast ─▶ hub ─▶ subscribers ─▶ socket ─▶ connection        (../node/sockets.ts: ws)
+ *     socket ─ frame ─▶ hub ─ presence, client events ─▶ bus ─▶ the hub of every node
+ *
+ * A broadcast reaches the sockets of its own node. What other nodes must hear goes over the bus, and each node
+ * broadcasts it. Each node numbers its presence messages, and a node that misses a number asks for the whole list.
+ * Members are stored per node and combined when they are read, so no counter can go wrong. A broadcast creates its
+ * text once, and the binding its frame. The binding writes to the stream below `ws`, which is safe only because `ws`
+ * compresses nothing here and so keeps nothing back.
+ */
 import type { Clock } from '../../base/clock.ts'
 import type { Duration } from '../../base/duration.ts'
 import type { JsonValue } from '../../base/records.ts'

@@ -1,3 +1,14 @@
+/**
+ * Leases in MySQL and MariaDB. Atomic by the lock of the row, in procedures. The clock is `SYSDATE` in UTC, read
+ * once after the lock, or before an update that requires the last end to be earlier. Free rows are deleted after an
+ * hour, and a floor keeps tokens above theirs.
+ *
+ * A single exclusive lease is in the row of its resource, where plain statements change it while nobody else asks
+ * and nobody watches (`plain-transitions.ts`). `has_rows` says that leases and waiters have rows of their own
+ * (`full-transitions.ts`). `due_at` is never later than the first expiry, and a sweep corrects it. MySQL cannot
+ * push: a release answers with the waiters of its own process. For others, procedures leave messages in a table,
+ * which each process reads and deletes (`push.ts`).
+ */
 import { type MysqlClient, mysqlDatabase } from '../../clients/mysql.ts'
 import { mysqlError } from '../../clients/mysql-errors.ts'
 import type { LeaseStore } from '../../core/index.ts'

@@ -1,3 +1,15 @@
+/**
+ * Leases in Postgres. Atomic by the lock of the row. The clock is `clock_timestamp()`, read once after the lock.
+ * Free rows are deleted after an hour, and a floor keeps tokens above theirs.
+ *
+ * Each operation is one function in the database: `transitions.ts`, `read-functions.ts`, `upkeep.ts`, with the queue
+ * in `queue.ts`. Waiters are rows of their own, read by later statements than the one that locked the row. Leases
+ * that are shared, or keep the resource, are rows of `<table>_shared`, read only if the resource's row says so
+ * (`shared-*.ts`). `install-script.ts` brings any state of the tables to the current version, and may run again.
+ * Functions are replaced as a whole, and those that callers use are never dropped. `lane.ts` sends requests of one
+ * resource together, and renewals and releases on the listening connection. Changes are announced only while
+ * somebody watches (`change-feed.ts`).
+ */
 import { type PostgresClient, type PostgresDatabase, postgresDatabase } from '../../clients/postgres.ts'
 import { postgresError } from '../../clients/postgres-errors.ts'
 import type { LeaseStore } from '../../core/index.ts'

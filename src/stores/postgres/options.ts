@@ -73,7 +73,7 @@ export const OPEN_AFTER_MS = 200
 /** How often the listening connection is probed. */
 export const CHECK_CONNECTION_EVERY_MS = 10_000
 /**
- * So many checks are left out while there are only holders, which also have their heartbeats. A check uses the ordinary
+ * This number of checks is left out while there are only holders, which also have their heartbeats. A check uses the ordinary
  * client: every 10 s it would keep a connection of a pool, and with it the process, alive for as long as a lease is held.
  */
 export const CHECKS_LEFT_OUT_FOR_HOLDERS = 2

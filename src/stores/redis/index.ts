@@ -1,3 +1,9 @@
+/**
+ * Leases in Redis. Each operation is one Lua script (`scripts.ts` puts them together from `script-row.ts`,
+ * `script-queue.ts` and `transitions.ts`), so it is atomic. The clock is `TIME`. Free rows are deleted soon after
+ * their TTL, and a floor for each shard keeps tokens above theirs. Calls of one tick of the event loop are sent
+ * together (`batches.ts`).
+ */
 import type { RedisClient } from '../../clients/redis.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { checkOptions, type RedisStoreOptions } from './options.ts'

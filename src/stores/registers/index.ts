@@ -1,3 +1,10 @@
+/**
+ * The store for databases that can compare and set one value: NATS and Firestore. One register per resource holds
+ * the state that its writer saw, and what the write is meant to do. The server's time of the write decides the
+ * outcome, by `stores/lease-row.ts`. `sweep` deletes registers that were free for an hour, and a floor keeps tokens
+ * above theirs. A call that met a conflict reads and decides again (`compare-and-set.ts`), and repeated conflicts
+ * queue (`conflict-queue.ts`).
+ */
 import type { LeaseStore } from '../../core/index.ts'
 import { checkOptions, type RegisterStoreOptions } from './options.ts'
 import type { Register, Registers } from './registers.ts'

@@ -1,3 +1,16 @@
+/**
+ * Leases in a browser: `lock-store.ts` on Web Locks, `directory-store.ts` on a file of a directory.
+ *
+ * On Web Locks, a lease ends with its tab. `lease-locks.ts` has the locks, `lease-holds.ts` those of this tab, and
+ * `follow-ends.ts` notices closed tabs. `opened-rows.ts` keeps the row in IndexedDB and asks the lock manager who is
+ * alive. A row is changed behind a gate, which is a Web Lock too; modes of the main lock keep readers and writers
+ * apart. The machine's clock counts only for `atLeast` and `lockDelay`. `stores/browser/frozen-tabs-protocol.ts`
+ * takes locks from frozen tabs.
+ *
+ * The directory's file is changed behind an exclusive writer (`stores/browser/gated-file.ts`), or behind a Web Lock
+ * where the browser has no exclusive writers. Its clock is the machine's, read behind the gate. In both stores, free
+ * rows are deleted after an hour, by `sweep` on Web Locks, and a floor keeps tokens above theirs.
+ */
 import { expectOptions } from '../../base/arguments.ts'
 import { privateDirectory } from '../../base/private-directory-browser.ts'
 import type { LeaseStore } from '../../core/index.ts'

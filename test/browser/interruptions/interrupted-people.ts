@@ -12,7 +12,7 @@ import { ServedDocument } from './served-document.ts'
 
 const ROOM = 'minutes-42'
 const EMPTY = 'm:\n\nboth:\n\nn:\n'
-/** After so many interruptions everything is settled and compared with the record. */
+/** After this number of interruptions everything is settled and compared with the record. */
 const CHECK_AFTER = KINDS.length
 
 export interface Report {

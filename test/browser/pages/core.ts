@@ -57,7 +57,7 @@ export const scenarios = {
     return { order, held: lease.held, code: lease.signal.reason.code as string }
   },
 
-  /** What a lease says after so many milliseconds in which the page was too busy for any timer. */
+  /** What a lease says after `ms` milliseconds in which the page was too busy for any timer. */
   async busyPage(ttl: number, ms: number) {
     let passed = 0
     const clock: Clock = {
