@@ -7,7 +7,7 @@ import { asking, grab } from './asking.ts'
 import { DatabaseFile } from './sqlite/database-file.ts'
 import type { WorkerMessage, WorkerOrder } from './sqlite/worker.ts'
 
-const HAND_OVERS = 20
+const HANDOFFS = 20
 
 describe('processes that share a file', () => {
   let file: DatabaseFile
@@ -32,7 +32,7 @@ describe('processes that share a file', () => {
     const [one, other] = workers as [Worker, Worker]
     const tookMs: number[] = []
     await one.order({ do: 'acquire', resource: 'shared' })
-    for (let n = 0; n < HAND_OVERS; n++) {
+    for (let n = 0; n < HANDOFFS; n++) {
       const [holder, waiter] = n % 2 ? [other, one] : [one, other]
       const woken = waiter.order({ do: 'acquire', resource: 'shared' })
       await untilWaiting(file)
@@ -41,7 +41,7 @@ describe('processes that share a file', () => {
       tookMs.push((await woken).at - released)
     }
     tookMs.sort((a, b) => a - b)
-    console.log(`sqlite: handoff between processes ${tookMs[HAND_OVERS / 2]?.toFixed(1)} ms p50`)
+    console.log(`sqlite: handoff between processes ${tookMs[HANDOFFS / 2]?.toFixed(1)} ms p50`)
   })
 
   it('processes that share a file lose all places in the queue at once when they are killed', async () => {
