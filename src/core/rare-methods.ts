@@ -12,7 +12,7 @@ import { lead } from './lead.ts'
 import type { Lease } from './lease.ts'
 import type { Leases, LeasesQuery } from './leases.ts'
 import type { Manager, ManagerTools } from './manager.ts'
-import { LIST_AT_ONCE, MOST_WAITERS } from './rare-options.ts'
+import { LIST_AT_ONCE, LIST_LIMIT, MOST_WAITERS } from './rare-options.ts'
 import type { CallOptions, HoldingStore, LookingStore } from './store.ts'
 import { adopt, detach } from './ticket.ts'
 import { watch } from './watch.ts'
@@ -82,7 +82,7 @@ export function rareMethods(tools: Tools): RareMethods {
         limit: (name: string, limit: unknown) => expectWhole(name, limit, 1),
         after: expectString,
       }
-      const { prefix = '', limit = 100, after } = checkEach(query, checks) as LeasesQuery
+      const { prefix = '', limit = LIST_LIMIT, after } = checkEach(query, checks) as LeasesQuery
       const found: LeaseRecord[] = []
       let next = after
       do {

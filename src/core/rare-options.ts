@@ -3,6 +3,8 @@
  * apart for what both parts import.
  */
 
+/** How many leases `list` returns, unless `limit` says otherwise. */
+export const LIST_LIMIT = 100
 /** A store answers with pages of at most this number of leases. */
 export const LIST_AT_ONCE = 1000
 /** How many waiters of a resource are read. */

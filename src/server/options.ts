@@ -6,6 +6,8 @@ import { SETTINGS } from '../configuration/settings.ts'
 
 /** How many entries an audit trail keeps, unless its option says otherwise. */
 export const AUDIT_ENTRIES = SETTINGS.auditEntries.default
+/** How long a socket may be silent before it is pinged, unless the setting says otherwise. */
+export const ACTIVITY_TIMEOUT_MS = SETTINGS.activityTimeout.default
 /** So that no statement takes long, and because `sql_safe_updates` asks for a limit. The next sweep goes on. */
 export const DELETE_ENTRIES_AT_ONCE = 10_000
 
@@ -90,6 +92,10 @@ export const TELL_HANDOFFS_EVERY_MS = 2000
 
 /** How long a socket may take to answer a ping. */
 export const PONG_LIMIT_MS = 30_000
+/** The longest frame that a client may send, unless `maxPayload` says otherwise. */
+export const MAX_FRAME_BYTES = 16_384
+/** How much may wait for a client that does not read, unless `maxBuffered` says otherwise. */
+export const MAX_BUFFERED_BYTES = 1_048_576
 /** The pause before the bus is subscribed again. */
 export const SUBSCRIBE_AGAIN_MS = 1000
 /** How long `close` waits until the other nodes were told. */

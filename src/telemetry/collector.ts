@@ -19,6 +19,7 @@ import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { createPseudonyms, type EncodeOptions, encodeEvent, type TelemetryEvent } from './encode-event.ts'
 import { LockTracker } from './lock-tracker.ts'
+import { COLLECTOR_DEFAULTS } from './options.ts'
 import { hasRealDay, isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
 
 /** Where records go: a file, a server, a meter. When it throws or rejects, the records are sent again later. */
@@ -184,11 +185,10 @@ function checkOptions(options: CollectorOptions): CheckedOptions & Pick<Collecto
   const checked = checkEach(options, CHECKS) as Pick<CollectorOptions, 'sinks'> & Partial<CheckedOptions>
   CHECKS.sinks('sinks', options.sinks)
   return {
-    interval: 1000,
+    ...COLLECTOR_DEFAULTS,
     reveal: [],
     salt: randomId().slice(0, SALT_LENGTH),
     source: randomId().slice(0, SOURCE_LENGTH),
-    maxWaiting: 10_000,
     clock: systemClock,
     ...checked,
   }

@@ -2,6 +2,8 @@
 
 // Lines
 
+export const COLLECTOR_DEFAULTS = { interval: 1000, maxWaiting: 10_000 }
+
 /** How much of a hash stands for a name. */
 export const PSEUDONYM_BYTES = 8
 /** Lines whose time is farther ahead come from a wrong clock. */

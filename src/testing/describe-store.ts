@@ -20,6 +20,7 @@ import { togetherCases } from './conformance/together.ts'
 import { tokenCases } from './conformance/token.ts'
 import { Transcript } from './conformance/transcript.ts'
 import { watchCases } from './conformance/watch.ts'
+import { STORE_DEFAULTS } from './options.ts'
 import { caseTimeoutMs, runnerOf, skipCase, type TestRunner } from './runner.ts'
 
 /** What `create` makes anew for each test. */
@@ -70,8 +71,8 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
 export function describeStore<H extends StoreHarness>(name: string, options: DescribeStoreOptions<H>): void {
   const runner = runnerOf('describeStore', options.runner)
   const supports = { queue: true, push: true, expiry: true, list: true, share: true, ...options.supports }
-  const { contention = 300 } = options
-  const ttl = expectTtl(options.ttl ?? 400)
+  const { contention = STORE_DEFAULTS.contention } = options
+  const ttl = expectTtl(options.ttl ?? STORE_DEFAULTS.ttl)
 
   runner.describe(`${name}: a lease store`, () => {
     for (const { title, needs = [], run } of CASES) {

@@ -28,3 +28,8 @@ export const STARTED_MS = 812.347_291
 /** The sizes of the areas of a fake browser, as Chrome has them. */
 export const LOCAL_QUOTA_BYTES = 10 * 1024 * 1024
 export const SESSION_QUOTA_BYTES = 10 * 1024 * 1024
+
+/** How much the suites do, unless their options say otherwise. */
+export const STORE_DEFAULTS = { ttl: 400, contention: 300 }
+export const LIFETIME_DEFAULTS = { ttl: 500 }
+export const TORTURE_DEFAULTS = { workers: 4, kills: 30, stops: 10, restarts: 3 }

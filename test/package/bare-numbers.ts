@@ -1,4 +1,4 @@
-/** Finds numbers with a unit: a time in milliseconds or seconds, or a size in bytes. */
+/** Finds numbers with a unit (a time in milliseconds or seconds, a size in bytes) and numbers that are a default. */
 import { parseSync } from 'rolldown/utils'
 
 interface Node {
@@ -29,7 +29,8 @@ export function bareNumbersIn(path: string, text: string): string[] {
     found.push(`${what} in line ${text.slice(0, start).split('\n').length}`)
   const visit = (node: Node): void => {
     const [name, value] = givenBy(node)
-    if (WITH_UNIT.test(name) && !UNIT.test(name) && isNumber(value)) report(name, node)
+    const isDefault = node.type === 'AssignmentPattern'
+    if ((isDefault || (WITH_UNIT.test(name) && !UNIT.test(name))) && isNumber(value)) report(name, node)
     if (node.type === 'CallExpression') {
       const callee = node['callee'] as Node
       const called = nameOf(callee['property'] ?? callee)

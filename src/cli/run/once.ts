@@ -1,5 +1,6 @@
 import type { Moment } from '../../base/clock.ts'
 import { LeaseError } from '../../base/errors.ts'
+import { HEARTBEATS_PER_TTL } from '../../base/options.ts'
 import { createOnce, type JobStore } from '../../once/index.ts'
 import { EXIT } from '../exit-codes.ts'
 import { Failure, usageFailure } from '../failure.ts'
@@ -46,7 +47,13 @@ export async function runOnce(jobs: JobStore | undefined, run: OnceRun): Promise
     return code
   }
   try {
-    const options = { ttl, heartbeat: Math.floor(ttl / 3), keep, wait, signal: signals.endOfWait }
+    const options = {
+      ttl,
+      heartbeat: Math.floor(ttl / HEARTBEATS_PER_TTL),
+      keep,
+      wait,
+      signal: signals.endOfWait,
+    }
     const { ran } = await once.result(id, work, options)
     if (!ran) report.skipped(id)
     return EXIT.ok

@@ -17,7 +17,13 @@ import type { Bus, BusMessage } from '../bus.ts'
 import { type HostCheck, hostCheck } from '../http/hosts.ts'
 import { originRefusal } from '../http/origins.ts'
 import { type SenderOf, trustedProxies } from '../http/proxies.ts'
-import { GOODBYE_LIMIT_MS, MIN_ACTIVITY_TIMEOUT_MS, PONG_LIMIT_MS, SUBSCRIBE_AGAIN_MS } from '../options.ts'
+import {
+  ACTIVITY_TIMEOUT_MS,
+  GOODBYE_LIMIT_MS,
+  MIN_ACTIVITY_TIMEOUT_MS,
+  PONG_LIMIT_MS,
+  SUBSCRIBE_AGAIN_MS,
+} from '../options.ts'
 import type {
   ChannelsHub,
   ChannelsOptions,
@@ -72,7 +78,14 @@ export class Hub implements ChannelsHub {
 
   constructor(options: ChannelsOptions) {
     checkOptions(options)
-    const { key, secret, bus, clock = systemClock, naming = 'plain', activityTimeout = 30_000 } = options
+    const {
+      key,
+      secret,
+      bus,
+      clock = systemClock,
+      naming = 'plain',
+      activityTimeout = ACTIVITY_TIMEOUT_MS,
+    } = options
     this.isOwnHost = hostCheck(options.hosts ?? [], options.listensOn)
     const { origins, trustProxy, proxyHeaders } = options
     const settings = settingsOf({ origins, trustProxy, proxyHeaders })

@@ -18,7 +18,7 @@ import { misdirected } from '../http/hosts.ts'
 import { HttpError } from '../http/http-error.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
 import type { HeaderOf } from '../http/request-headers.ts'
-import { CLOSE_SOCKET_LIMIT_MS } from '../options.ts'
+import { CLOSE_SOCKET_LIMIT_MS, MAX_BUFFERED_BYTES, MAX_FRAME_BYTES } from '../options.ts'
 import { refuseConnection } from './refusals.ts'
 
 /** The code of RFC 6455 for a server that goes down, for sockets that nobody has told more. */
@@ -57,7 +57,7 @@ export function attachSockets(
   options: SocketsOptions = {},
 ): AttachedSockets {
   checkArguments(server, hub, options)
-  const { path = '/app', maxPayload = 16_384, maxBuffered = 1_048_576 } = options
+  const { path = '/app', maxPayload = MAX_FRAME_BYTES, maxBuffered = MAX_BUFFERED_BYTES } = options
   const { origins } = options.origins ? settingsOf({ origins: options.origins }) : hub
   // Its types do not know `closeTimeout` yet.
   const limits = { maxPayload, closeTimeout: CLOSE_SOCKET_LIMIT_MS }

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Duration, expectTtl } from '../../base/duration.ts'
 import { check } from '../conformance/check.ts'
-import { ALIVE_LIMIT_MS } from '../options.ts'
+import { ALIVE_LIMIT_MS, LIFETIME_DEFAULTS } from '../options.ts'
 import { caseTimeoutMs, runnerOf, type TestRunner } from '../runner.ts'
 import { fileBeside } from './crew.ts'
 import { ALIVE_EXIT_CODE, type LifetimeStep } from './lifetime-limits.ts'
@@ -69,7 +69,7 @@ export function describeLifetime(name: string, options: LifetimeOptions): void {
   }
 }
 
-export function lifetimeTtl({ ttl = 500 }: LifetimeOptions): number {
+export function lifetimeTtl({ ttl = LIFETIME_DEFAULTS.ttl }: LifetimeOptions): number {
   return expectTtl(ttl)
 }
 

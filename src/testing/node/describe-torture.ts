@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { StoreSupport } from '../../core/index.ts'
 import { check, checkEqual } from '../conformance/check.ts'
-import { HANG_MS } from '../options.ts'
+import { HANG_MS, TORTURE_DEFAULTS } from '../options.ts'
 import { caseTimeoutMs, runnerOf, skipCase } from '../runner.ts'
 import { holdsOf, violations, waitsOf } from './checker.ts'
 import { Crew } from './crew.ts'
@@ -47,7 +47,9 @@ const RESOURCES = ['north', 'south']
  * describeTorture('mine', { module: new URL('./open-store.ts', import.meta.url), address: (directory) => `${directory}/db` })
  */
 export function describeTorture(name: string, options: TortureOptions): void {
-  const { freeze, restart, log, workers = 4, kills = 30, stops = 10, restarts = 3 } = options
+  const { freeze, restart, log } = options
+  const { workers = TORTURE_DEFAULTS.workers, restarts = TORTURE_DEFAULTS.restarts } = options
+  const { kills = TORTURE_DEFAULTS.kills, stops = TORTURE_DEFAULTS.stops } = options
   const runner = runnerOf('describeTorture', options.runner)
   const ttl = lifetimeTtl(options)
   const supports = { queue: true, share: true, ...options.supports }

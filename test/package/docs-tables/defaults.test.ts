@@ -2,6 +2,7 @@ import { globSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { it } from 'vitest'
 import { root } from '../../../scripts/run-tool.ts'
+import { SETTINGS } from '../../../src/configuration/settings.ts'
 import { sourceOf } from './declarations.ts'
 import { OPTION_TABLES, optionsOf, sameValue } from './option-checks.ts'
 
@@ -14,7 +15,7 @@ it('the number or flag that the comment of an option calls its default is the on
       const text = [
         file,
         ...files,
-        ...globSync('src/{base,stores/browser,testing}/options.ts', { cwd: root }),
+        ...globSync('src/{base,server,stores/browser,testing}/options.ts', { cwd: root }),
       ]
         .map(sourceOf)
         .join('\n')
@@ -46,6 +47,8 @@ function numberOf(expression: string, text: string): string {
     ? (new RegExp(`^(?:export )?const ${expression} = (.+)$`, 'm').exec(text) ?? [])
     : []
   if (constant !== undefined) return numberOf(constant, text)
+  const [, setting] = /^SETTINGS\.(\w+)\.default$/.exec(expression) ?? []
+  if (setting !== undefined) return String(SETTINGS[setting as keyof typeof SETTINGS].default)
   const factors = expression
     .replaceAll('_', '')
     .replaceAll('2 ** 20', String(2 ** 20))
