@@ -225,7 +225,7 @@ export function ok(check: string, text: string): Finding {
   return { check, state: 'ok', text }
 }
 
-export function failure(check: string, text: string, remedy: string): Finding {
+function failure(check: string, text: string, remedy: string): Finding {
   return { check, state: 'failure', text, remedy }
 }
 

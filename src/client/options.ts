@@ -110,7 +110,7 @@ export function checkLockOptions(
 }
 
 /** The address with a slash at its end, so that its own path is kept when a path is added. */
-export function baseUrl(url: unknown): string {
+function baseUrl(url: unknown): string {
   try {
     const { href, protocol, username, password } = new URL(url as string)
     // `fetch` accepts no address with a user or password.

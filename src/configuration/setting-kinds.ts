@@ -249,7 +249,7 @@ function parseList(value: unknown): readonly string[] | undefined {
 }
 
 /** For an error about a secret. */
-export function hide(value: unknown): string {
+function hide(value: unknown): string {
   if (typeof value === 'string') return `a text of ${value.length} characters`
   return typeof value === 'number' || typeof value === 'bigint' ? `a ${typeof value}` : showRedacted(value)
 }

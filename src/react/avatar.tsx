@@ -28,7 +28,7 @@ export function Avatar({ id, name, activity = 'viewing', number = null }: Avatar
 }
 
 /** One or two characters, as a person would write them. */
-export function initialsOf(name: string | null): string {
+function initialsOf(name: string | null): string {
   const words = (name ?? '').trim().split(/\s+/)
   const [first = '', last = ''] = [words[0], words.length > 1 ? words.at(-1) : '']
   const initials = characterOf(first) + characterOf(last)

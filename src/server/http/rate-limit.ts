@@ -66,7 +66,7 @@ interface Bucket {
 }
 
 /** A token bucket for each client. A bucket that is full again is deleted. */
-export class RateLimit {
+class RateLimit {
   readonly #perMs: number
   readonly #burst: number
   readonly #clock: Clock

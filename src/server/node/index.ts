@@ -1,5 +1,4 @@
 export { type ConfigurationSources, loadSettings, settingFlags } from '../../configuration/load-node.ts'
-export { Listener } from './listener.ts'
 export { type ListenerOptions, type NodeListener, nodeListener } from './node-listener.ts'
 export { prometheusMeter } from './prometheus.ts'
 export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'

@@ -21,7 +21,7 @@ export function expectTtl(ttl: number): void {
   refuse('ttl', `at least ${MIN_TTL_MS} milliseconds in a file store (${reason})`, ttl)
 }
 
-export const MIN_TTL_MS = 1000
+const MIN_TTL_MS = 1000
 /** Node works on four file operations at once. More requests would only delay renewals. */
 export const MAX_IN_FLIGHT = 16
 /** One of this number of acquisitions also cleans up, but no process does so more often than `TIDY_EVERY_MS`. */

@@ -102,7 +102,7 @@ export class Transitions {
 }
 
 /** One moment of the store's time, with the write lock. */
-export class Transaction {
+class Transaction {
   readonly now: number
   readonly queries: Queries
   readonly meta: Meta
