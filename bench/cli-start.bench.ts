@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root, toolEnvironment } from '../scripts/run-tool.ts'
-import { printTable, quantile } from './measure.ts'
+import { printTable, quantile, spreadOf } from './measure.ts'
 
 const ROUNDS = 40
 const BASELINE = 'node -e 0'
@@ -28,12 +28,12 @@ export async function run(): Promise<void> {
       if (round >= 0) times.get(name)?.push(ms)
     }
   rmSync(directory, { recursive: true })
-  const base = quantile(times.get(BASELINE) ?? [], 0.5)
+  const base = times.get(BASELINE) ?? []
   printTable(`Start of the command line, ${ROUNDS} times`, [
-    ['', 'p50 ms', `× ${BASELINE}`],
+    ['', 'p50 ms', `× ${BASELINE}`, 'spread'],
     ...[...times].map(([name, all]) => {
-      const p50 = quantile(all, 0.5)
-      return [name, p50.toFixed(1), (p50 / base).toFixed(2)]
+      const ratios = all.map((ms, round) => ms / (base[round] ?? Number.NaN))
+      return [name, quantile(all, 0.5).toFixed(1), quantile(ratios, 0.5).toFixed(2), spreadOf(ratios)]
     }),
   ])
 }

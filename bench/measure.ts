@@ -44,15 +44,19 @@ export function quantile(values: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN
 }
 
-/** Each round is compared with that of the baseline beside it. The spread is that of the tenth to the ninetieth percentile. */
+/** The tenth and the ninetieth percentile of the rounds. */
+export function spreadOf(rounds: readonly number[], digits = 2): string {
+  return [0.1, 0.9].map((q) => quantile(rounds, q).toFixed(digits)).join('–')
+}
+
+/** Each round is compared with that of the baseline beside it. */
 export function rateTable(rates: readonly Rate[], baseline: string): string[][] {
   const base = rates.find((rate) => rate.name === baseline)?.rounds ?? []
   return [
     ['', 'ops/s', `× ${baseline}`, 'spread'],
     ...rates.map(({ name, rounds }) => {
       const ratios = rounds.map((perSecond, round) => perSecond / (base[round] ?? Number.NaN))
-      const [low = '', middle = '', high = ''] = [0.1, 0.5, 0.9].map((q) => quantile(ratios, q).toFixed(2))
-      return [name, quantile(rounds, 0.5).toFixed(0), middle, `${low}–${high}`]
+      return [name, quantile(rounds, 0.5).toFixed(0), quantile(ratios, 0.5).toFixed(2), spreadOf(ratios)]
     }),
   ]
 }

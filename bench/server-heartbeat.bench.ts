@@ -1,12 +1,13 @@
 /** A heartbeat over HTTP beside an empty route of the same framework, with the same bodies both ways. */
 
-import { type Contender, compareRates, printTable, rateTable } from './measure.ts'
+import { type Contender, compareRates, printTable, quantile, rateTable, spreadOf } from './measure.ts'
 import { type BenchNode, newSession, startNode } from './server/child.ts'
 import { requestText, Wire } from './server/wire.ts'
 
 const BARE = 'empty Hono route'
 const HOLDERS = 64
-const REQUESTS = 64 * 200
+const REQUESTS = 64 * 50
+const COST_ROUNDS = 9
 const BODY = JSON.stringify({ client_id: 'tab-1' })
 
 export async function run(): Promise<void> {
@@ -19,9 +20,17 @@ export async function run(): Promise<void> {
   ]
   const rates = await compareRates(contenders, { rounds: 15, roundMs: 300, parallel: HOLDERS })
   printTable('Server, heartbeat on SQLite', rateTable(rates, BARE))
-  const costs = []
-  for (const one of contenders) costs.push([one.name, (await cpuOf(one.node, one)).toFixed(1)])
-  printTable('The same, by processor time: a busy machine does not disturb it', [['', 'µs'], ...costs])
+  const costs = contenders.map(() => [] as number[])
+  for (let round = 0; round < COST_ROUNDS; round++)
+    for (const [n, one] of contenders.entries()) costs[n]?.push(await cpuOf(one.node, one))
+  printTable('The same, by processor time: a busy machine does not disturb it', [
+    ['', 'µs', 'spread', `× ${BARE}`],
+    ...costs.map((micros, n) => {
+      const ratios = micros.map((cost, round) => cost / (costs[0]?.[round] ?? Number.NaN))
+      const p50 = (values: readonly number[], digits: number) => quantile(values, 0.5).toFixed(digits)
+      return [contenders[n]?.name ?? '', p50(micros, 1), spreadOf(micros, 1), p50(ratios, 2)]
+    }),
+  ])
 }
 
 /** Microseconds of the server's processor for one request. */

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { printTable, quantile } from '../measure.ts'
+import { printTable, quantile, spreadOf } from '../measure.ts'
 import type { Orders, Report } from './crowd.ts'
 import { HOLD_MS, type Hold, now, type OpenRival, WAITERS } from './rival.ts'
 
@@ -40,7 +40,17 @@ export async function compareDrains(contest: Contest): Promise<void> {
     printTable(
       `${contest.title}, ${WAITERS} waiters in ${where}, ${HOLD_MS} ms hold; handoff from release call to grant`,
       [
-        ['', 'drain ms', 'p50 ms', 'p99 ms', 'calls each', 'out of order'],
+        [
+          '',
+          'drain ms',
+          'spread',
+          'p50 ms',
+          'spread of p50',
+          'p99 ms',
+          'spread of p99',
+          'calls each',
+          'out of order',
+        ],
         ...[...drains].map(([name, of]) => row(name, of)),
       ],
     )
@@ -97,17 +107,19 @@ function startCrowd(orders: Orders) {
 }
 
 function row(name: string, drains: readonly Drain[]): string[] {
+  const times = drains.map(({ ms }) => ms)
   const handoffs = drains.flatMap((drain) => drain.handoffs)
+  const ofRounds = (q: number) => drains.map((drain) => quantile(drain.handoffs, q))
   const calls = drains.map((drain) => drain.callsEach)
   const outOfOrder = drains.map((drain) => drain.outOfOrder)
   return [
     name,
-    quantile(
-      drains.map(({ ms }) => ms),
-      0.5,
-    ).toFixed(0),
+    quantile(times, 0.5).toFixed(0),
+    spreadOf(times, 0),
     quantile(handoffs, 0.5).toFixed(2),
+    spreadOf(ofRounds(0.5)),
     quantile(handoffs, 0.99).toFixed(2),
+    spreadOf(ofRounds(0.99)),
     calls.includes(null) ? '' : (sum(calls) / calls.length).toFixed(2),
     outOfOrder.includes(null) ? '' : String(sum(outOfOrder)),
   ]

@@ -1,7 +1,7 @@
 /** Semaphores and readers: several callers hold one resource together. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLeases, type LeaseStore } from '../../src/core/index.ts'
-import { printTable, quantile } from '../measure.ts'
+import { printTable, quantile, spreadOf } from '../measure.ts'
 import { HOLD_MS, now } from './rival.ts'
 
 const CALLERS = 50
@@ -50,7 +50,7 @@ export async function compareSharing(
   printTable(
     `${title}, ${CALLERS} callers on ${PERMITS} permits, ${HOLD_MS} ms hold; handoff from release call to grant`,
     [
-      ['', 'drain ms', 'p50 ms', 'p99 ms', 'calls each', 'out of order'],
+      ['', 'drain ms', 'spread', 'p50 ms', 'p99 ms', 'calls each', 'out of order'],
       ...Object.entries(drains).map(([name, rounds]) => {
         const handoffs = rounds.flatMap((round) => round.handoffs)
         const times = rounds.map((round) => round.ms)
@@ -58,6 +58,7 @@ export async function compareSharing(
         return [
           name,
           quantile(times, 0.5).toFixed(0),
+          spreadOf(times, 0),
           quantile(handoffs, 0.5).toFixed(2),
           quantile(handoffs, 0.99).toFixed(2),
           rounds[0]?.callsEach?.toFixed(2) ?? '',
@@ -67,12 +68,8 @@ export async function compareSharing(
     ],
   )
   printTable(`${title}, from the writer's release call to the last of ${READERS} readers`, [
-    ['', 'p50 ms', 'max ms'],
-    ...Object.entries(wakes).map(([name, ms]) => [
-      name,
-      quantile(ms, 0.5).toFixed(1),
-      Math.max(...ms).toFixed(1),
-    ]),
+    ['', 'p50 ms', 'spread'],
+    ...Object.entries(wakes).map(([name, ms]) => [name, quantile(ms, 0.5).toFixed(1), spreadOf(ms, 1)]),
   ])
 }
 
