@@ -77,7 +77,11 @@ export async function acquire(
           waits: wait > 0,
           waitAt: (place) =>
             sleep(Infinity, onRefused({ granted: false, holders: [], place, retryIn: null })),
-          answer: (reading) => answerWithin(reading, callTimeout, context, resource, stop),
+          answer(read) {
+            stop.limited = false
+            const reading = read(stop)
+            return answerWithin(reading, stop.limited ? Infinity : callTimeout, context, resource, stop)
+          },
           refused: (refusal) => reason(onRefused(refusal)),
         })
       queued = stop.limited = false

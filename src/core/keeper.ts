@@ -8,7 +8,7 @@ import type { LossReason } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Held, hasPassed, hold, nextDue } from './state.ts'
-import type { RenewAsk } from './store.ts'
+import type { CallOptions, RenewAsk } from './store.ts'
 
 export type KeepOptions = Pick<CheckedOptions, 'ttl' | 'heartbeat' | 'retry'>
 
@@ -96,6 +96,8 @@ export function createKeeper(
   let lastFailure: LeaseError | undefined
   /** A renewal was sent, and none was answered since. */
   let isUnanswered = false
+  /** The store limits the renewal that was sent last. */
+  let isLimited: boolean | undefined
   let cancelTimer = () => {}
   let renewal: Promise<void> | undefined
   let released: Promise<void> | undefined
@@ -163,7 +165,8 @@ export function createKeeper(
   async function renewWith(changes?: Partial<RenewAsk>): Promise<void> {
     if (!keeper.isHeld())
       throw loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    await answerWithin(beat(changes), callTimeout, context, resource, loss)
+    const renewing = beat(changes)
+    await answerWithin(renewing, isLimited ? Infinity : callTimeout, context, resource, loss)
     // The store may have refused, or another caller may have ended the lease meanwhile.
     loss.throwIfAborted()
   }
@@ -181,7 +184,10 @@ export function createKeeper(
     queued()
     isUnanswered = true
     try {
-      const answer = await store.renew(ask, { timeout: callTimeout, queued })
+      const call: CallOptions = { timeout: callTimeout, queued }
+      const renewing = store.renew(ask, call)
+      isLimited = call.limited
+      const answer = await renewing
       if (!answer.ok) return lose('refused')
       const { lease } = answer
       const at = moment(clock)

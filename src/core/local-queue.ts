@@ -1,7 +1,7 @@
 import type { asLeaseError, LeaseError } from '../base/errors.ts'
 import type { WakeSignal } from '../base/wake-signal.ts'
 import type { About, Context } from './context.ts'
-import type { ManagedStore, Refusal } from './store.ts'
+import type { CallOptions, ManagedStore, Refusal } from './store.ts'
 
 /** The waiters of one manager, for stores that keep no queue. */
 export interface LocalQueue {
@@ -23,7 +23,7 @@ export interface Acquisition {
   /** Waits behind this number of others, until it is woken. */
   waitAt(place: number): Promise<void>
   /** What the store answers in time. */
-  answer<T>(reading: Promise<T>): Promise<T>
+  answer<T>(read: (call: CallOptions) => Promise<T>): Promise<T>
   /** The error for a refusal. */
   refused(refusal: Refusal): LeaseError
 }
@@ -58,7 +58,7 @@ export function createLocalQueue(
       }
       // Somebody waits: it was refused, or others are ahead. A first request under way is no reason to refuse.
       if (!waited.has(resource)) return
-      const [found = []] = await answer(store.read?.([resource]) ?? Promise.resolve([]))
+      const [found = []] = await answer(async (call) => store.read?.([resource], call) ?? [])
       const holders = found.filter(({ state }) => state === 'held')
       const keptFor = found.find(({ state }) => state === 'kept')?.remaining ?? 0
       throw refused({ granted: false, holders, place: null, retryIn: null, keptFor })

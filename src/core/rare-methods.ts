@@ -135,8 +135,9 @@ function askOf({ manager, answerWithin, refuse }: Tools) {
       if (!asked[method]) refuse('store', `a LeaseStore (with ${method})`, store)
       // `close` waits for a release: it may have been carried out.
       const end = method === 'release' ? undefined : stop
-      const call = asked[method](query, end ?? { timeout: callTimeout })
-      const answer = await answerWithin(call, callTimeout, context, resource, end)
+      const call: CallOptions = end ?? { timeout: callTimeout }
+      const asking = asked[method](query, call)
+      const answer = await answerWithin(asking, call.limited ? Infinity : callTimeout, context, resource, end)
       // It may have been released.
       queue?.wake(resource)
       return answer

@@ -110,16 +110,17 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
       acquireAll: (asks: readonly Ask[], options?: CallOptions) =>
         call(() => (store as Required<LeaseStore>).acquireAll(asks.map(withPush), limitedByCaller(options))),
     }),
-    renew: (ask, options) => call(() => store.renew(ask, options)),
+    renew: (ask, options) => call(() => store.renew(ask, limitedByCaller(options))),
     release: (ask, options) => call(() => store.release(ask, limitedByCaller(options))),
-    sweep: (query, options) => call(() => store.sweep(query, options)),
+    sweep: (query, options) => call(() => store.sweep(query, limitedByCaller(options))),
     read: (resources, options) =>
-      read(`read ${JSON.stringify(resources)}`, () => store.read(resources, options)),
-    list: (query, options) => read(`list ${JSON.stringify(query)}`, () => store.list(query, options)),
+      read(`read ${JSON.stringify(resources)}`, () => store.read(resources, limitedByCaller(options))),
+    list: (query, options) =>
+      read(`list ${JSON.stringify(query)}`, () => store.list(query, limitedByCaller(options))),
     ...(store.waiting && {
       waiting: (query: WaitingQuery, options?: CallOptions) =>
         read(`waiting ${JSON.stringify(query)}`, () =>
-          (store as Required<LeaseStore>).waiting(query, options),
+          (store as Required<LeaseStore>).waiting(query, limitedByCaller(options)),
         ),
     }),
     explain: (error) => store.explain?.(error) ?? error,
