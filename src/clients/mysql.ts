@@ -12,7 +12,7 @@ const SERVER_STATUS_IN_TRANS = 1
  * Microseconds since 1970 by the server's clock, for statements that wait for no lock. It is frozen at their start,
  * and does not depend on the time zone.
  */
-export const MYSQL_CLOCK = `timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`
+export const MYSQL_CLOCK = `timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(6))`
 
 /** A `Pool` or a connection of `mysql2` or `mysql2/promise`. */
 export type MysqlClient = MysqlPromiseClient | MysqlCallbackClient
@@ -124,7 +124,8 @@ function onPool(pool: MysqlPromisePool): MysqlDatabase {
     const connection = await pool.getConnection()
     try {
       const result = await run(connection, sql, limit, values)
-      if (!(await isAutocommit(connection, limit))) await run(connection, COMMIT, limit)
+      if (!(autocommits.get(keyOf(connection)) ?? (await isAutocommit(connection, limit))))
+        await run(connection, COMMIT, limit)
       else if (changeOf(result).inTransaction) throw abandonedTransaction()
       connection.release()
       return result
@@ -158,15 +159,15 @@ const autocommits = new WeakMap<object, boolean>()
  * statement wrote would be undone, and later ones would read the past.
  */
 async function isAutocommit(connection: MysqlPoolConnection, limit: AnswerLimit): Promise<boolean> {
-  const key = connection.connection ?? connection
-  let is = autocommits.get(key)
-  if (is === undefined) {
-    const [[row] = []] = resultSetsOf(await run(connection, 'select @@autocommit as autocommit', limit))
-    const { autocommit } = row ?? {}
-    is = Number(autocommit ?? 1) === 1
-    autocommits.set(key, is)
-  }
+  const [[row] = []] = resultSetsOf(await run(connection, 'select @@autocommit as autocommit', limit))
+  const { autocommit } = row ?? {}
+  const is = Number(autocommit ?? 1) === 1
+  autocommits.set(keyOf(connection), is)
   return is
+}
+
+function keyOf(connection: MysqlPoolConnection): object {
+  return connection.connection ?? connection
 }
 
 function onConnection(connection: MysqlPromiseConnection): MysqlDatabase {

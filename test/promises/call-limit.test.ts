@@ -131,7 +131,7 @@ function limitedStore(
     release: (by, call) => calls.release(by, work.release ?? (() => memory.release(by)), call),
     renew: (ask, call) => calls.renew(work.renew ?? (() => memory.renew(ask)), call),
     read: (resources, call) => calls.run(() => memory.read(resources), call),
-    waiting: (query, call) => calls.run(() => memory.waiting(query), call),
+    waiting: (query, call) => calls.run(() => (memory as Required<LeaseStore>).waiting(query), call),
     list: (query, call) => calls.run(() => memory.list(query), call),
   }
 }

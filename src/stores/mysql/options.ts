@@ -65,7 +65,7 @@ export const PRUNE_EVERY_MS = 600_000
 /** Right after a request or a message, the next message may be near. Later, it looks less and less often. */
 export const SOONEST_POLL_MS = 5
 /** It looks for messages after this part of the time that has passed since then. */
-export const POLL_PART = 0.1
+export const POLL_PART = 0.01
 /** A holder learns of a loss by its heartbeat at the latest. */
 export const HOLDER_POLL_MS = 500
 /** How many messages are read at once. */
@@ -78,5 +78,7 @@ export const PRUNE_AT_ONCE = 1000
 export const DEADLOCK_TRIES = 5
 /** The size of the column. */
 export const MAX_ID_BYTES = 512
+/** How many resources are remembered that were released: most programs use the same names again and again. */
+export const MAX_RELEASED = 1000
 /** While somebody watches, plain statements change nothing. This is how often the store tries one. */
 export const PLAIN_AGAIN_MS = 1000

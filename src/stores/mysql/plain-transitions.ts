@@ -13,6 +13,7 @@ import { MYSQL_CLOCK as CLOCK, hexDigits, type MysqlDatabase, type MysqlValue } 
 import { isDeadlock } from '../../clients/mysql-errors.ts'
 import type { Ask, LeaseRecord } from '../../core/index.ts'
 import type { Names } from './names.ts'
+import { MAX_RELEASED } from './options.ts'
 import { leaseOf } from './rows.ts'
 import { MILLISECOND } from './units.ts'
 
@@ -39,7 +40,9 @@ export function plainTransitionsOf(database: MysqlDatabase, names: Names): Plain
 }
 
 function transitionsOf(execute: Execute, names: Names): PlainTransitions {
-  const { acquireFree, releaseHeld, renewHeld } = statementsOf(names)
+  const { acquireFree, acquireAgain, releaseHeld, renewHeld } = statementsOf(names)
+  /** Resources whose leases were released here. Their rows stay for a while. */
+  const released = new Set<string>()
 
   /** What it passed to `last_insert_id`, if it has changed a row. */
   async function change(statement: string, values: readonly MysqlValue[]): Promise<number | null> {
@@ -57,16 +60,21 @@ function transitionsOf(execute: Execute, names: Names): PlainTransitions {
       const { resource, id, owner } = ask
       const metadata = ask.metadata ? JSON.stringify(ask.metadata) : null
       const span = Math.round(ask.ttl * MILLISECOND)
-      const texts = [resource, id, owner, metadata, channel].map((text) => text && hexDigits(text))
-      const at = await change(acquireFree, [...texts, span, span, span])
+      const texts = [id, owner, metadata, channel, resource].map((text) => text && hexDigits(text))
+      const times = [span, span, span]
+      const at = released.delete(resource)
+        ? await change(acquireAgain, [...times, ...texts])
+        : await change(acquireFree, [...times, ...texts])
       if (!at) return null
-      const times = { at, token: at, acquired_at: at, expires_at: at + span, span }
-      return leaseOf({ state: 'held', resource, id, owner, metadata, share: null, ...times })
+      const granted = { at, token: at, acquired_at: at, expires_at: at + span, span }
+      return leaseOf({ state: 'held', resource, id, owner, metadata, share: null, ...granted })
     },
 
     async release(lease) {
       const expiry = await change(releaseHeld, [hexDigits(lease.resource), lease.token])
       if (!expiry) return null
+      if (released.size >= MAX_RELEASED) released.clear()
+      released.add(lease.resource)
       return { ...lease, expiresAt: Math.floor(expiry / MILLISECOND), remaining: 0, state: 'released' }
     },
 
@@ -93,15 +101,22 @@ function statementsOf({ table, meta }: Names) {
   const isHeld = `resource = unhex(?) and token = cast(? as signed) and not has_rows
       and expires_at > ${CLOCK} and expires_at <= ${CLOCK} + span and ${nobodyWatches}`
   return {
-    acquireFree: `insert into ${table} (resource, id, owner, metadata, channel, token, acquired_at, span, expires_at,
-        due_at, ended_at, last_place, has_rows)
-      select unhex(?), unhex(?), unhex(?), unhex(?), unhex(?), last_insert_id(${CLOCK}), ${CLOCK}, cast(? as signed),
-        ${CLOCK} + cast(? as signed), ${CLOCK} + cast(? as signed), 0, 0, false
+    acquireFree: `insert into ${table} (token, acquired_at, span, expires_at, due_at, id, owner, metadata, channel,
+        resource, ended_at, last_place, has_rows)
+      select last_insert_id(${CLOCK}), ${CLOCK}, cast(? as signed), ${CLOCK} + cast(? as signed),
+        ${CLOCK} + cast(? as signed), unhex(?), unhex(?), unhex(?), unhex(?), unhex(?), 0, 0, false
       from ${meta} where one = 1 and floor < ${CLOCK} and watch_until <= ${CLOCK} lock in share mode
       on duplicate key update owner = if(${isFree}, values(owner), owner),
         token = if(last_insert_id(if(${isTaken}, values(token), 0)) > 0, values(token), token),
         due_at = if(${isTaken}, least(due_at, values(due_at)), due_at),
         ${['metadata', 'channel', 'acquired_at', 'span', 'expires_at', 'id'].map(ifTaken).join(', ')}`,
+    // The same for a row that exists, which costs the server less.
+    acquireAgain: `update ${table} set token = last_insert_id(${CLOCK}), acquired_at = ${CLOCK},
+        span = cast(? as signed), expires_at = ${CLOCK} + cast(? as signed),
+        due_at = least(due_at, ${CLOCK} + cast(? as signed)), id = unhex(?), owner = unhex(?), metadata = unhex(?),
+        channel = unhex(?)
+      where resource = unhex(?) and id is null and not has_rows and ended_at <= ${CLOCK} and token < ${CLOCK}
+        and ${nobodyWatches}`,
     // The last assignment is null, and returns what was there.
     releaseHeld: `update ${table} set ended_at = ${CLOCK}, id = null, owner = null, metadata = null, acquired_at = null,
         span = null, channel = null, expires_at = nullif(last_insert_id(expires_at), expires_at)

@@ -1,9 +1,11 @@
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { encodeShare } from '../../base/share.ts'
+import { compareUtf8 } from '../../base/utf8-order.ts'
 import {
   bytes,
   MYSQL_CLOCK as CLOCK,
+  hexDigits,
   type MysqlDatabase,
   type MysqlRow,
   mysqlText as text,
@@ -13,6 +15,7 @@ import { malformedAnswer } from '../../clients/store-error.ts'
 import type {
   Answer,
   Ask,
+  Grant,
   ListQuery,
   ReleaseAsk,
   Released,
@@ -105,13 +108,7 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       )
       if (rows.length === 0) throw malformedAnswer('MySQL', undefined)
       const [{ outcome, granted, place, retry_in, kept_for } = {}] = rows
-      if (granted !== undefined) {
-        const [at, token] = numbersIn(granted)
-        const span = Number(micros(ttl))
-        const times = { at, acquired_at: at, expires_at: Number(at) + span, span }
-        const row = { state: 'held', token, resource, id, owner, metadata, share: null, ...times }
-        return { granted: true, lease: leaseOf(row) }
-      }
+      if (granted !== undefined) return { granted: true, lease: grantedLease(ask, granted) }
       const { held, ended } = leasesIn(rows)
       if (outcome === 'refused')
         return {
@@ -125,6 +122,24 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
       if (!lease) throw unexpected('acquire', rows)
       const replaced = ended.at(-1)
       return { granted: true, lease, ...(replaced && { replaced }) }
+    },
+
+    /** All of them, or none. */
+    async acquireAll(asks: readonly Ask[], channel: string): Promise<readonly Grant[] | null> {
+      const inOrder = asks.toSorted((one, other) => compareUtf8(one.resource, other.resource))
+      const rows = await call('together', bytes(JSON.stringify(inOrder.map(encodeAsk))), bytes(channel))
+      if (rows.some(({ outcome }) => outcome !== undefined)) return null
+      const byResource = Map.groupBy(rows, ({ resource }) => text(resource))
+      return asks.map((ask) => {
+        const answers = byResource.get(ask.resource) ?? []
+        const [{ granted } = {}] = answers
+        if (granted !== undefined) return { granted: true, lease: grantedLease(ask, granted) }
+        const { held, ended } = leasesIn(answers)
+        const [lease] = held
+        if (!lease) throw unexpected('acquireAll', answers)
+        const replaced = ended.at(-1)
+        return { granted: true, lease, ...(replaced && { replaced }) }
+      })
     },
 
     async renew({ resource, id, ttl }: RenewAsk): Promise<Renewal> {
@@ -229,10 +244,37 @@ export function queriesOf(database: MysqlDatabase, names: Names) {
   }
 }
 
+/** The short answer of a procedure: the time and the token. */
+function grantedLease({ resource, id, owner, ttl, ...ask }: Ask, granted: unknown): LeaseRecord {
+  const [at, token] = numbersIn(granted)
+  const metadata = ask.metadata ? JSON.stringify(ask.metadata) : null
+  const span = Number(micros(ttl))
+  const times = { at, acquired_at: at, expires_at: Number(at) + span, span }
+  return leaseOf({ state: 'held', token, resource, id, owner, metadata, share: null, ...times })
+}
+
+/** As the procedure for several requests takes one of them. */
+function encodeAsk({ resource, id, owner, ttl, metadata, share, atLeast = 0, lockDelay = 0 }: Ask): object {
+  return {
+    resource: hexDigits(resource),
+    id: hexDigits(checkId(id)),
+    owner: hexDigits(owner),
+    ttl: Number(micros(ttl)),
+    ...(metadata && { metadata: hexDigits(JSON.stringify(metadata)) }),
+    ...(share && { share: encodeShare(share) }),
+    atLeast: Number(micros(atLeast)),
+    lockDelay: Number(micros(lockDelay)),
+  }
+}
+
 function idOf(id: string): string {
+  return bytes(checkId(id))
+}
+
+function checkId(id: string): string {
   if (new TextEncoder().encode(id).length > MAX_ID_BYTES)
     throw new LeaseError('invalid-argument', `id: expected at most ${MAX_ID_BYTES} bytes, got ${id.length}`)
-  return bytes(id)
+  return id
 }
 
 function micros(ms: number): string {

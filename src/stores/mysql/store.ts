@@ -1,7 +1,16 @@
 import { systemClock } from '../../base/clock.ts'
 import type { MysqlClient, MysqlDatabase } from '../../clients/mysql.ts'
 import { isMissing, mysqlError } from '../../clients/mysql-errors.ts'
-import type { Answer, Ask, ReleaseAsk, Released, RenewAsk, Renewal } from '../../core/index.ts'
+import type {
+  Answer,
+  Ask,
+  CallOptions,
+  Grant,
+  ReleaseAsk,
+  Released,
+  RenewAsk,
+  Renewal,
+} from '../../core/index.ts'
 import { SqlCalls, SqlStore } from '../sql-store.ts'
 import type { Names } from './names.ts'
 import { type CheckedOptions, PLAIN_AGAIN_MS, PRUNE_EVERY_MS } from './options.ts'
@@ -54,6 +63,28 @@ export class MysqlStore extends SqlStore<Queries> {
       order: ({ id }) => (this.push.has(id) ? 'kept' : 'in-turn'),
     })
     this.push = new Push({ run: this.calls.run, pollMs })
+  }
+
+  acquireAll(asks: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null> {
+    const work = this.calls.prepared((queries) => this.#requestAll(asks, queries), call)
+    return this.calls.bounded.acquireAll(asks, work, call)
+  }
+
+  async #requestAll(asks: readonly Ask[], queries: Queries): Promise<readonly Grant[] | null> {
+    this.#pruneIfDue()
+    const { push } = this
+    // An id that waits or holds is still to be told.
+    const unknown = asks.filter(({ id }) => !push.has(id))
+    for (const ask of asks) push.expect(ask)
+    try {
+      const grants = await queries.acquireAll(asks, push.channel)
+      if (grants) for (const [n, grant] of grants.entries()) push.answered(asks[n] as Ask, grant)
+      else for (const { id } of unknown) push.forget(id)
+      return grants
+    } catch (error) {
+      for (const { id } of asks) push.failed(id)
+      throw error
+    }
   }
 
   protected async request(ask: Ask): Promise<Answer> {

@@ -14,11 +14,12 @@
  */
 
 import type { Names } from './names.ts'
+import { together } from './together-transitions.ts'
 import { MANY } from './units.ts'
 
 /** By the name of the procedure: its parameters and its body. */
 export function transitions(names: Names): Readonly<Record<string, string>> {
-  return { acquire: acquire(names), renew: renew(names), release: release(names) }
+  return { acquire: acquire(names), together: together(names), renew: renew(names), release: release(names) }
 }
 
 function acquire({ table, channels, messages, meta, procedure }: Names): string {

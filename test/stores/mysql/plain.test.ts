@@ -50,10 +50,13 @@ async function warmStore() {
   return store
 }
 
+/** The store tells this process of a loss, so it knows the lease when it is released. */
+const holding = { lost: () => {} }
+
 it('a lease that nobody else wants is acquired, renewed and released by one plain statement each', async () => {
   await using store = await warmStore()
   for (let round = 0; round < 2; round++) {
-    const { id, token } = await grab(store, 'alone', { metadata: { round }, lost: () => {} })
+    const { id, token } = await grab(store, 'alone', { metadata: { round }, ...holding })
     const renewal = await store.renew({ resource: 'alone', id, ttl: 700_000 })
     expect(renewal).toMatchObject({ ok: true, lease: { token, remaining: 700_000, metadata: { round } } })
     const [[stored] = []] = await store.read(['alone'])
@@ -62,8 +65,41 @@ it('a lease that nobody else wants is acquired, renewed and released by one plai
   }
   expect(sent.filter((word) => word !== '(selec')).toEqual([
     ...['insert', 'update', 'update'],
-    ...['insert', 'update', 'update'],
+    ...['update', 'update', 'update'],
   ])
+})
+
+it('a resource that was released here, and whose row was deleted or taken since, is left to the procedures', async () => {
+  await using store = await warmStore()
+  await using other = mysqlStore(pool, { database })
+  const { id, token } = await grab(store, 'again', holding)
+  await store.release({ resource: 'again', id })
+  const taken = await grab(other, 'again')
+  expect(await store.acquire(asking('again'))).toMatchObject({ granted: false, holders: [{ id: taken.id }] })
+  await other.release({ resource: 'again', id: taken.id })
+  const second = await grab(store, 'again', holding)
+  await store.release({ resource: 'again', id: second.id })
+  await pool.query(`delete from ${database}.holdfast_leases where resource = 'again'`)
+  const third = await grab(store, 'again', holding)
+  expect(third.token).toBeGreaterThan(second.token)
+  expect(second.token).toBeGreaterThan(token)
+  expect(sent).toEqual(['insert', 'update', 'update', 'call `', 'insert', 'update', 'update', 'call `'])
+})
+
+it('of ten who ask at once for a resource that all of them have released before, one is granted', async () => {
+  await using stores = new AsyncDisposableStack()
+  const all = Array.from({ length: 10 }, () => stores.use(mysqlStore(pool, { database })))
+  let last = 0
+  for (const store of all) {
+    const { id, token } = await grab(store, 'at once', holding)
+    expect(token).toBeGreaterThan(last)
+    last = token
+    await store.release({ resource: 'at once', id })
+  }
+  const answers = await Promise.all(all.map((store) => store.acquire(asking('at once'))))
+  const [lease, ...more] = answers.flatMap((answer) => (answer.granted ? [answer.lease] : []))
+  expect(lease?.token).toBeGreaterThan(last)
+  expect(more).toEqual([])
 })
 
 it('a resource that is held, or was held and watched, is left to the procedures', async () => {
