@@ -23,16 +23,16 @@ function storeOn(fails: (sql: string) => void = () => {}) {
   const client: MysqlClient = {
     async getConnection() {
       const real = await pool.getConnection()
-      const send = async (method: 'query' | 'execute', options: { readonly sql: string }) => {
-        sent.push(options.sql)
-        const answer = await real[method](options as never)
-        fails(options.sql)
+      const noted = async <T>({ sql }: { readonly sql: string }, answering: Promise<T>) => {
+        sent.push(sql)
+        const answer = await answering
+        fails(sql)
         return answer
       }
       return {
         connection: real.connection,
-        query: (options) => send('query', options),
-        execute: (options) => send('execute', options),
+        query: (options) => noted(options, real.query(options)),
+        execute: (options) => noted(options, real.execute(options)),
         release: () => real.release(),
         destroy: () => real.destroy(),
       }
