@@ -96,8 +96,6 @@ export function createKeeper(
   let lastFailure: LeaseError | undefined
   /** A renewal was sent, and none was answered since. */
   let isUnanswered = false
-  /** The store limits the renewal that was sent last. */
-  let isLimited: boolean | undefined
   let cancelTimer = () => {}
   let renewal: Promise<void> | undefined
   let released: Promise<void> | undefined
@@ -166,7 +164,7 @@ export function createKeeper(
     if (!keeper.isHeld())
       throw loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
     const renewing = beat(changes)
-    await answerWithin(renewing, isLimited ? Infinity : callTimeout, context, resource, loss)
+    await answerWithin(renewing, loss.limited ? Infinity : callTimeout, context, resource, loss)
     // The store may have refused, or another caller may have ended the lease meanwhile.
     loss.throwIfAborted()
   }
@@ -186,7 +184,7 @@ export function createKeeper(
     try {
       const call: CallOptions = { timeout: callTimeout, queued }
       const renewing = store.renew(ask, call)
-      isLimited = call.limited
+      loss.limited = call.limited
       const answer = await renewing
       if (!answer.ok) return lose('refused')
       const { lease } = answer

@@ -105,22 +105,21 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     kind: store.kind,
     supports: store.supports,
     faults: options.faults ?? {},
-    acquire: (ask, options) => call(() => store.acquire(withPush(ask), limitedByCaller(options))),
+    acquire: (ask, options) => call(() => store.acquire(withPush(ask), copyOf(options))),
     ...(store.acquireAll && {
       acquireAll: (asks: readonly Ask[], options?: CallOptions) =>
-        call(() => (store as Required<LeaseStore>).acquireAll(asks.map(withPush), limitedByCaller(options))),
+        call(() => (store as Required<LeaseStore>).acquireAll(asks.map(withPush), copyOf(options))),
     }),
-    renew: (ask, options) => call(() => store.renew(ask, limitedByCaller(options))),
-    release: (ask, options) => call(() => store.release(ask, limitedByCaller(options))),
-    sweep: (query, options) => call(() => store.sweep(query, limitedByCaller(options))),
+    renew: (ask, options) => call(() => store.renew(ask, copyOf(options))),
+    release: (ask, options) => call(() => store.release(ask, copyOf(options))),
+    sweep: (query, options) => call(() => store.sweep(query, copyOf(options))),
     read: (resources, options) =>
-      read(`read ${JSON.stringify(resources)}`, () => store.read(resources, limitedByCaller(options))),
-    list: (query, options) =>
-      read(`list ${JSON.stringify(query)}`, () => store.list(query, limitedByCaller(options))),
+      read(`read ${JSON.stringify(resources)}`, () => store.read(resources, copyOf(options))),
+    list: (query, options) => read(`list ${JSON.stringify(query)}`, () => store.list(query, copyOf(options))),
     ...(store.waiting && {
       waiting: (query: WaitingQuery, options?: CallOptions) =>
         read(`waiting ${JSON.stringify(query)}`, () =>
-          (store as Required<LeaseStore>).waiting(query, limitedByCaller(options)),
+          (store as Required<LeaseStore>).waiting(query, copyOf(options)),
         ),
     }),
     explain: (error) => store.explain?.(error) ?? error,
@@ -132,7 +131,7 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
 }
 
 /** A copy, because an answer may get lost here: a store that limits its calls must not tell the caller so. */
-function limitedByCaller(call?: CallOptions): CallOptions | undefined {
+function copyOf(call?: CallOptions): CallOptions | undefined {
   if (!call) return undefined
   return {
     timeout: call.timeout,
