@@ -66,7 +66,7 @@ export class MysqlStore extends SqlStore<Queries> {
   }
 
   acquireAll(asks: readonly Ask[], call?: CallOptions): Promise<readonly Grant[] | null> {
-    const work = this.calls.prepared((queries) => this.#requestAll(asks, queries), call)
+    const work = this.calls.prepared((queries) => this.#requestAll(asks, queries))
     return this.calls.bounded.acquireAll(asks, work, call)
   }
 
