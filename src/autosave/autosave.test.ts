@@ -369,7 +369,7 @@ it('errors are LeaseErrors with a code of their own', () => {
   expect(error).toMatchObject({ name: 'AutoSaveError', code: 'write-failed', retryable: true, cause })
 })
 
-it('works in a page on plain http, which has no crypto.randomUUID', async () => {
+it('AutoSave works in a page on plain http, which has no crypto.randomUUID', async () => {
   vi.stubGlobal('crypto', { getRandomValues: (array: Uint32Array) => array.fill(7) })
   const { finished, journal, openEditor, save } = editorBed()
   await save(openEditor(), 'held')

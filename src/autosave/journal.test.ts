@@ -209,7 +209,7 @@ describe('the journal', () => {
   })
 
   it.each(['read', 'remove'] as const)(
-    'that fails to %s causes an error event, and saves continue',
+    'a journal that fails to %s causes an error event, and saves continue',
     async (operation) => {
       const { finished, journal, openEditor, save, saved } = editorBed()
       const broken = () => {

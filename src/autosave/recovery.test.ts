@@ -58,7 +58,7 @@ describe('restoring', () => {
     })
 
     it.each(['another text', 'a cut end'])(
-      'and the same content is saved again, because the newest has %s',
+      'the same content is saved again if the newest save has %s',
       async (damage) => {
         const { disk, next, paths, save, openEditor } = await threeSaves()
         const newest = paths.at(-1) ?? ''

@@ -188,7 +188,7 @@ describe('a lock that is lost', () => {
     expect(editor.autosave.state).toMatchObject({ phase: 'read-only', readOnly: 'held', inLine: true })
   })
 
-  it('right after the commit prevents changes of the index and of old saves', async () => {
+  it('a lock that is lost right after the commit prevents changes of the index and of old saves', async () => {
     const bed = editorBed()
     const editor = bed.openEditor({ wait: 100, generations: 5 })
     for (const title of ['one', 'two', 'three', 'four', 'five']) await bed.save(editor, title)

@@ -40,7 +40,7 @@ describe('the columns of a table', () => {
     expect(fitColumns(columns, rows, 61)[0]).toMatch(/^NAME +TOKEN +COUNT {2}LEFT$/)
   })
 
-  it('use the whole width for names', () => {
+  it('the columns use the whole width for names', () => {
     expect(fitColumns(COLUMNS, rows, 40)[1]).toBe('a-name-of-thirty-character…  7      21s')
   })
 })

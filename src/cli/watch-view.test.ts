@@ -29,7 +29,7 @@ function drawn(view: WatchView, leases: readonly LeaseRecord[], columns = 100, r
 const leases = [lease('b', 'mika', 1), lease('a', 'zoe', 2), lease('c', 'ken', 3)]
 const names = (lines: readonly string[]) => lines.flatMap((line) => /^[> ] ([abc]) /.exec(line)?.[1] ?? [])
 
-it('sorts by resource, holder and age', () => {
+it('the screen of watch sorts by resource, holder and age', () => {
   const view = new WatchView('sqlite:x')
   const orders = ['abc', 'cba', 'bac'].map((expected) => {
     const order = names(drawn(view, leases)).join('')
@@ -39,7 +39,7 @@ it('sorts by resource, holder and age', () => {
   for (const [order, expected] of orders) expect(order).toBe(expected)
 })
 
-it('filters by resource and holder while one types', () => {
+it('the screen of watch filters by resource and holder while one types', () => {
   const view = new WatchView('sqlite:x')
   for (const key of '/KE') view.press(key, leases)
   expect(names(drawn(view, leases))).toEqual(['c'])
@@ -50,7 +50,7 @@ it('filters by resource and holder while one types', () => {
   expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
 })
 
-it('releases the lease that was selected when the key was pressed, only after a y', () => {
+it('the screen of watch releases the lease that was selected when the key was pressed, only after a y', () => {
   const view = new WatchView('sqlite:x')
   drawn(view, leases)
   view.press('\x1b[B', leases)
@@ -62,7 +62,7 @@ it('releases the lease that was selected when the key was pressed, only after a 
   expect(view.press('y', [lease('0'), ...leases])).toEqual({ type: 'release', lease: leases[0] })
 })
 
-it('shows everything about one lease, and says when it has ended', () => {
+it('the screen of watch shows everything about one lease, and says when it has ended', () => {
   const view = new WatchView('sqlite:x')
   view.press('\r', leases)
   expect(drawn(view, leases).join('\n')).toMatch(/holder +zoe/)
@@ -71,7 +71,7 @@ it('shows everything about one lease, and says when it has ended', () => {
   expect(names(drawn(view, leases))).toEqual(['a', 'b', 'c'])
 })
 
-it('shows the share and the number of waiters of each resource, and in its details the waiters in their order', () => {
+it('the screen of watch shows the share and the number of waiters of each resource, and in its details the waiters in their order', () => {
   const view = new WatchView('sqlite:x')
   const shared = [lease('a', 'mika', 1), lease('a', 'zoe', 2)].map((one) => ({ ...one, share: 3 }))
   expect(drawn(view, [...shared, lease('b')]).join('\n')).toMatch(
@@ -102,7 +102,7 @@ it('shows the share and the number of waiters of each resource, and in its detai
   expect(details).toMatch(/holders +2\nshare +2 of 3\n.*holder +zoe\n.*holder +mika\n/s)
 })
 
-it('folds the holders of a resource, and releases only one that is selected', () => {
+it('the screen of watch folds the holders of a resource, and releases only one that is selected', () => {
   const view = new WatchView('sqlite:x')
   const shared = [lease('a', 'mika', 1), lease('a', 'zoe', 2)].map((one) => ({ ...one, share: 3 }))
   drawn(view, shared)
@@ -124,13 +124,13 @@ it('folds the holders of a resource, and releases only one that is selected', ()
   expect(drawn(view, shared).filter((line) => /mika|zoe/.test(line))).toHaveLength(1)
 })
 
-it('shows a resource that its last lease keeps, and for how long', () => {
+it('the screen of watch shows a resource that its last lease keeps, and for how long', () => {
   const view = new WatchView('sqlite:x')
   const kept = { ...lease('a'), state: 'kept' as const }
   expect(drawn(view, [kept]).join('\n')).toMatch(/> a +kept, last mika +30s/)
 })
 
-it('says how many holders of a resource do not fit', () => {
+it('the screen of watch says how many holders of a resource do not fit', () => {
   const view = new WatchView('sqlite:x')
   const shared = Array.from({ length: 4 }, (_, n) => ({ ...lease('a', `owner-${n}`, n), share: 5 }))
   view.press('\r', shared)
@@ -141,7 +141,7 @@ it('says how many holders of a resource do not fit', () => {
   expect(drawn(view, shared, 80, 26).join('\n')).toMatch(/\nand 1 more holder\n/)
 })
 
-it('shows an error of the store whole, on lines of its own, and no times that nobody knows', () => {
+it('the screen of watch shows an error of the store whole, on lines of its own, and no times that nobody knows', () => {
   const view = new WatchView('redis://db')
   const problem =
     'Redis: connect ECONNREFUSED 127.0.0.1:6379; check that it is running and that the address is correct'
@@ -160,26 +160,29 @@ it.each([
   [80, 'RESOURCE HOLDER WAITING LEFT HELD FOR'],
   [120, 'RESOURCE HOLDER WAITING LEFT HELD FOR SHARE'],
   [140, 'RESOURCE HOLDER WAITING LEFT HELD FOR SHARE TOKEN'],
-])('keeps the columns that say who holds what, and who waits, at %d columns', (columns, expected) => {
-  const view = new WatchView('sqlite:x')
-  const token = 1_794_726_965_942_000
-  const long = [
-    { ...lease('reports/2026/monthly/sales-by-region', 'deploy@web-12.example.com:4711'), token },
-    { ...lease('encoder', 'app@web-2.example.com:90'), token, share: 5 },
-  ]
-  const lines = drawn(view, long, columns)
-  const heading = lines.find((line) => line.includes('RESOURCE')) ?? ''
-  expect(heading.trim().split(/ +/).join(' ')).toBe(expected)
-})
+])(
+  'the screen of watch keeps the columns that say who holds what, and who waits, at %d columns',
+  (columns, expected) => {
+    const view = new WatchView('sqlite:x')
+    const token = 1_794_726_965_942_000
+    const long = [
+      { ...lease('reports/2026/monthly/sales-by-region', 'deploy@web-12.example.com:4711'), token },
+      { ...lease('encoder', 'app@web-2.example.com:90'), token, share: 5 },
+    ]
+    const lines = drawn(view, long, columns)
+    const heading = lines.find((line) => line.includes('RESOURCE')) ?? ''
+    expect(heading.trim().split(/ +/).join(' ')).toBe(expected)
+  },
+)
 
-it('quits by q, Ctrl-C and Ctrl-D, and not by a q in the filter', () => {
+it('the screen of watch quits by q, Ctrl-C and Ctrl-D, and not by a q in the filter', () => {
   const view = new WatchView('sqlite:x')
   for (const key of ['q', '\x03', '\x04']) expect(view.press(key, leases)).toEqual({ type: 'quit' })
   view.press('/', leases)
   expect(view.press('q', leases)).toBeUndefined()
 })
 
-it('counts what happened in the last minute', () => {
+it('the screen of watch counts what happened in the last minute', () => {
   const view = new WatchView('sqlite:x')
   const at = (seconds: number) => new Date(NOW.getTime() - seconds * 1000)
   view.addChange({ type: 'held', lease: lease('old') }, at(61))
@@ -189,7 +192,7 @@ it('counts what happened in the last minute', () => {
   expect(drawn(view, [])[1]).toBe('12:00:00  0 leases  1 granted/min  1 lost/min  0 released/min')
 })
 
-it('fits every terminal, whatever the names', () => {
+it('the screen of watch fits every terminal, whatever the names', () => {
   const view = new WatchView('x'.repeat(200))
   const long = '請'.repeat(100)
   const many = Array.from({ length: 100 }, (_, index) => ({
@@ -214,7 +217,7 @@ it('fits every terminal, whatever the names', () => {
   }
 })
 
-it('scrolls with the selected line', () => {
+it('the screen of watch scrolls with the selected line', () => {
   const view = new WatchView('sqlite:x')
   const many = Array.from({ length: 30 }, (_, index) => lease(`job-${String(index).padStart(2, '0')}`))
   for (let presses = 0; presses < 29; presses++) view.press('j', many)

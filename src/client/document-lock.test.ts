@@ -352,7 +352,7 @@ describe('without a WebSocket', () => {
     ])
   })
 
-  it('also sees within three seconds that the lock is free if the server refuses the channel', async () => {
+  it('a page without a WebSocket sees within three seconds that the lock is free, also if the server refuses the channel', async () => {
     await using bed = await serviceBed()
     const network = connect(bed)
     const { sent } = network
@@ -574,7 +574,7 @@ describe('arguments', () => {
     ['a second room', { url, roomId: 'r' }, '`roomId`: unknown option'],
     ['an unknown option', { url, wait: 5 }, '`wait`: unknown option'],
   ]
-  it.each(badSeconds)('%s after the room is refused', (_, options, message) => {
+  it.each(badSeconds)('the argument %s after the room is refused', (_, options, message) => {
     const create = () => createDocumentLock('r', options as DocumentLockOptions)
     expect(create).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
     expect(create).toThrow(message)

@@ -92,7 +92,7 @@ describe('an event of the server', () => {
     expect(received('document.unlocked', { token: 7 }, locked)).toMatchObject({ phase: 'idle', holder: null })
   })
 
-  it('about an older lock does not hide a newer one', () => {
+  it('an event about an older lock does not hide a newer one', () => {
     const locked = received('document.locked', { ...LOCKED, token: 8, holder: other })
     expect(received('document.unlocked', { token: 7 }, locked).holder).toMatchObject({ token: 8 })
   })

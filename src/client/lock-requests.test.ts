@@ -108,7 +108,7 @@ describe('a takeover and a request to hand over whose response is withheld', () 
     return served
   }
 
-  it.each(demands)('%s: is granted after the time that the server gives, %j', async (how, said, limit) => {
+  it.each(demands)('%s is granted after the time that the server gives, %j', async (how, said, limit) => {
     const { requests, sent, clock } = withhold((method) => (method === 'GET' ? said : GRANT))
     const demand = requests.demand(how, never)
     await vi.advanceTimersByTimeAsync(1)
@@ -189,7 +189,7 @@ describe('a 200 that is not an answer of Holdfast', () => {
   )
 })
 
-it('refuses to save what JSON cannot carry', async () => {
+it('the client refuses to save what JSON cannot carry', async () => {
   const { requests, sent } = serve(() => undefined)
   const cycle: unknown[] = []
   cycle.push(cycle)

@@ -33,7 +33,7 @@ describe('a response to a request that was sent before the lock ended', () => {
   })
 })
 
-it('tells listeners of changes until it is closed', () => {
+it('the view of a lock tells listeners of changes until it is closed', () => {
   const view = createLockView(new FakeClock())
   const listener = vi.fn()
   view.subscribe(listener)

@@ -94,7 +94,7 @@ describe('a socket', () => {
       return Connection.all.length - before
     }
 
-    it('right after it was opened reconnects after pauses that grow', async () => {
+    it('a socket that is ended right after it was opened reconnects after pauses that grow', async () => {
       const { connection } = openSocket()
       join(connection)
       const first = await connectionsOfAMinute(50)

@@ -383,7 +383,7 @@ describe('a lock manager on a store', () => {
     expect(await one?.query()).toEqual({ held: [], pending: [] })
   })
 
-  it('closed during a request: leaves no lock that nobody holds', async () => {
+  it('a lock manager that is closed during a request leaves no lock that nobody holds', async () => {
     const mayArrive = Promise.withResolvers<void>()
     const store = memoryStore()
     const late = createLockManager({
@@ -398,7 +398,7 @@ describe('a lock manager on a store', () => {
     expect((await store.list({ limit: 1 })).leases).toEqual([])
   })
 
-  it('closed: rejects what it holds, what waits and what comes, and frees the locks', async () => {
+  it('a lock manager that is closed rejects what it holds, what waits and what comes, and frees the locks', async () => {
     const store = memoryStore()
     const locks = createLockManager(store)
     const requests = [locks.request('a', () => never), locks.request('a', () => {})]

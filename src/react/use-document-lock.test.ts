@@ -11,6 +11,6 @@ function render(options: Parameters<typeof useDocumentLock>[1]): string {
   return renderToStaticMarkup(createElement(Page))
 }
 
-it('has the initial state and no lock on a server', () => {
+it('useDocumentLock returns the initial state and no lock on a server', () => {
   expect(render({ url: new URL('http://holdfast.test'), headers: { a: 'b' } })).toBe('<p>idle null</p>')
 })

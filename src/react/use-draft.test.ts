@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { jsonCodec } from '../client/index.ts'
 import { useDraft } from './use-draft.ts'
 
-it('is empty and loading on a server', () => {
+it('useDraft returns an empty draft that is loading on a server', () => {
   const Page = () => {
     const text = useDraft(null)
     const plan = useDraft(null, { codec: jsonCodec({ title: 'New' }) })

@@ -20,7 +20,7 @@ const showFrame = () => {
   for (const frame of frames.splice(0)) frame()
 }
 
-it('runs all callers in one loop, which ends with the last of them', () => {
+it('the loop of frames runs all callers in one loop, which ends with the last of them', () => {
   const ticks = [vi.fn(), vi.fn()]
   ticks.forEach(start)
   showFrame()
@@ -31,7 +31,7 @@ it('runs all callers in one loop, which ends with the last of them', () => {
   expect(frames).toHaveLength(0)
 })
 
-it('continues for the other callers, and for later ones, when one throws', () => {
+it('the loop of frames continues for the other callers, and for later ones, when one throws', () => {
   const error = new Error('a text of the page failed')
   const before = vi.fn()
   const failing = vi.fn(() => {

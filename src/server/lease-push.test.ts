@@ -213,7 +213,7 @@ describe('the lease API for sessions', () => {
         expect((await program.call('POST', `/api/leases/${resource}`, asked)).status).toBe(409)
     })
 
-    it('but a waiter may ask again, and what is free is granted', async () => {
+    it('a waiter at the limit may ask again, and what is free is granted', async () => {
       await using open = await openBed({ maxWaitersOfAddress: 1 })
       const { ask, refusal } = open
       await ask('a', 'first')

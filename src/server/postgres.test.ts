@@ -31,7 +31,7 @@ describe('an error of Postgres', () => {
   )
 
   it.each(['23505', '42P07', '42710'])(
-    'that says that another node created the table, %s, is ignored',
+    'an error that says that another node created the table, %s, is ignored',
     async (code) => {
       const client = poolThatFailsWith(coded(code), (text) => text.startsWith('create'))
       expect(await postgresDocuments(client).read('room')).toBeNull()

@@ -172,7 +172,7 @@ describe('a request that waits', () => {
   })
 
   it.each(['?wait=60', '/request', '/takeover'])(
-    'with %s ends when its tab gives up at another node, and nothing is granted to it later',
+    'a request with %s ends when its tab gives up at another node, and nothing is granted to it later',
     async (how) => {
       await using nodes = await twoNodes()
       const { here, there, clock, store } = nodes

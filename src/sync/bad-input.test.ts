@@ -78,7 +78,7 @@ describe('an answer to a content script', () => {
   }
 
   it.each([['done'], [7], [null], [{}], [{ refused: {}, gone: [] }], [{ refused: [], gone: [7] }]])(
-    'that is %j is none',
+    '%j is not taken for an answer to a content script',
     async (answer) => {
       expect(await answered(answer)).toBe('store-unavailable')
     },
@@ -132,7 +132,7 @@ describe('stored data', () => {
     ['settings without the target', { scopeMode: 'specific' }],
     ['settings with an invalid colour', { themeToken: 'url(javascript:alert(1))' }],
   ])(
-    'with %s in place of valid settings causes a warning and is not overwritten',
+    'stored data with %s in place of valid settings causes a warning and is not overwritten',
     async (_what, settings) => {
       const { sync, storage, codes } = await read({ [STORAGE_KEYS.settings]: settings })
       expect(codes()).toEqual(['malformed-settings'])
@@ -168,7 +168,7 @@ describe('stored data', () => {
   })
 
   it.each([['text'], [7], [[]], [{}], [{ ids: 'a' }], [null], [{ ids: ['a', null, 7] }], [{ ids: [1, 2] }]])(
-    'with %j as the index causes a warning; nothing is overwritten or cleaned up, and reset repairs it',
+    'stored data with %j as the index causes a warning; nothing is overwritten or cleaned up, and reset repairs it',
     async (index) => {
       const { sync, storage, codes } = await read({ [STORAGE_KEYS.index]: index })
       expect(codes()).toEqual(['malformed-index'])
@@ -188,7 +188,7 @@ describe('stored data', () => {
   )
 
   it.each([1, 3])(
-    'with a damaged index is shown again after rebuildIndex, with %i shards',
+    'stored data with a damaged index is shown again after rebuildIndex, with %i shards',
     async (shards) => {
       const storage = memoryStorage()
       const sync = createSync<Item>({ storage, shards, onWarning: () => {} })
@@ -229,7 +229,7 @@ describe('stored data', () => {
   })
 
   it.each([['text'], [7], [[1]], [null]])(
-    'with %j as an entity causes a warning, and the entity is not shown',
+    'stored data with %j as an entity causes a warning, and the entity is not shown',
     async (entity) => {
       const { sync, storage, codes } = await read({ 'trackedEntity:a': entity })
       expect(codes()).toEqual(['malformed-entity'])

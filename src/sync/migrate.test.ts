@@ -131,7 +131,7 @@ describe('a schema', () => {
     ['throws', throws, 'no way'],
     ['returns nothing', () => undefined as never, 'schema.migrations[2]'],
   ])(
-    'whose migration %s changes nothing, and the bootstrap rejects with a LeaseError',
+    'a schema whose migration %s changes nothing, and the bootstrap rejects with a LeaseError',
     async (_what, migration, message) => {
       const storage = memoryStorage(versionOne)
       const broken = { version: 2, migrations: { 2: migration } }

@@ -38,7 +38,7 @@ describe('a messenger', () => {
     ['throws', fails],
     ['rejects', () => Promise.reject(new Error('gone'))],
     ['returns nothing', () => undefined],
-  ])('that %s reaches nobody, and the write succeeds', async (_, send) => {
+  ])('a messenger that %s reaches nobody, and the write succeeds', async (_, send) => {
     const onWarning = vi.fn()
     const messenger = { send, subscribe: () => () => {} } as SyncOptions['messenger'] & object
     const sync = createSync<Item>({ storage: memoryStorage(), messenger, onWarning })
@@ -51,7 +51,7 @@ describe('a messenger', () => {
     ['comes after the channel was closed', (answer, close) => [close(), answer('late')]],
     ['cannot be cloned', (answer) => answer(() => {})],
     ['is a rejection', (answer) => answer(Promise.reject(new Error('no')))],
-  ])('on a BroadcastChannel gives no answer if it %s', async (_, end) => {
+  ])('a messenger on a BroadcastChannel gives no answer if it %s', async (_, end) => {
     const [sender, receiver] = [broadcastMessenger(), broadcastMessenger()]
     const received = Promise.withResolvers<(value: unknown) => void>()
     receiver.subscribe(() => new Promise(received.resolve))
@@ -207,7 +207,7 @@ describe('the errors of a sync and a coordinator', () => {
 
 describe('the end', () => {
   it.each(['sync', 'coordinator'] as const)(
-    'of a %s comes although its ports do not let it unsubscribe',
+    'the end of a %s comes although its ports do not let it unsubscribe',
     async (kind) => {
       const storage = { ...memoryStorage(), subscribe: () => fails }
       const messenger = { ...memoryMessengers()(), subscribe: () => fails }

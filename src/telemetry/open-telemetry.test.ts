@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
 import { openTelemetrySink } from './open-telemetry.ts'
 
-it('updates the instruments of the OpenTelemetry SDK', async () => {
+it('the OpenTelemetry listener updates the instruments of its SDK', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 })
   const provider = new MeterProvider({ readers: [reader] })

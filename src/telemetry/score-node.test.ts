@@ -22,13 +22,13 @@ async function acquiresCounted(onProgress?: () => void): Promise<number | undefi
   return health.windows[0]?.acquires
 }
 
-it('counts a file once while its original and its compressed copy both exist', async () => {
+it('scoring counts a file once while its original and its compressed copy both exist', async () => {
   put(name, lines)
   put(`${name}.gz`, gzipSync(lines))
   expect(await acquiresCounted()).toBe(40)
 })
 
-it('counts a file that another process compresses during the reading', async () => {
+it('scoring counts a file that another process compresses during the reading', async () => {
   const long = 'x'.repeat(5 * 2 ** 20)
   put('2030-01-01.00000000.001.jsonl', long)
   put(name, lines)
@@ -39,7 +39,7 @@ it('counts a file that another process compresses during the reading', async () 
   expect(await acquiresCounted(compress)).toBe(40)
 })
 
-it('names the file that is missing', async () => {
+it('scoring names the file that is missing', async () => {
   const gone = join(directory, name)
   await expect(scoreFiles({ files: [gone] }, NOON)).rejects.toMatchObject({
     code: 'invalid-argument',
@@ -47,7 +47,7 @@ it('names the file that is missing', async () => {
   })
 })
 
-it('names the lines that it skipped, and counts the rest', async () => {
+it('scoring names the lines that it skipped, and counts the rest', async () => {
   const [line = ''] = lines.split('\n')
   put(name, `${lines}\nnot JSON\n${line.replace('"v":1', '"v":2')}\n${line.slice(0, 30)}`)
   put('2030-01-01.00000002.001.jsonl', lines)
@@ -66,7 +66,7 @@ it('names the lines that it skipped, and counts the rest', async () => {
   expect(health.windows[0]?.acquires).toBeGreaterThanOrEqual(80)
 })
 
-it('names the first ten skipped lines of many', async () => {
+it('scoring names the first ten skipped lines of many', async () => {
   put(name, 'not JSON\n'.repeat(1000))
   const { health, skippedLines } = await scoreFiles({ directory }, NOON)
   expect(skippedLines.trim().split('\n')).toHaveLength(10)

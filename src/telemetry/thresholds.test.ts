@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_THRESHOLDS, makeThresholds } from './thresholds.ts'
 
-it('fills in what a configuration leaves out', () => {
+it('the check of thresholds fills in what a configuration leaves out', () => {
   const given = {
     clear_after: 3,
     rules: { readonly: { above: 0.5 }, success_rate: { severity: 'rollback' } },
@@ -18,12 +18,12 @@ it('fills in what a configuration leaves out', () => {
   expect(makeThresholds({})).toEqual(DEFAULT_THRESHOLDS)
 })
 
-it.each([2000, '2000', '2s', '2000ms'])('takes %j as a bound for a time', (above) => {
+it.each([2000, '2000', '2s', '2000ms'])('the check of thresholds takes %j as a bound for a time', (above) => {
   const { rules } = makeThresholds({ rules: { wait_p95_ms: { above } } })
   expect(rules.wait_p95_ms).toEqual({ above: 2000, samples: 20, severity: 'warn' })
 })
 
-it('accepts its own result', () => {
+it('the check of thresholds accepts its own result', () => {
   expect(makeThresholds(makeThresholds({ enter_after: 2 }))).toEqual({
     ...DEFAULT_THRESHOLDS,
     enter_after: 2,

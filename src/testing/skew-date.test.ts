@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { skewDate } from './skew-date.ts'
 
-it('sets the clock of the process off, and back', () => {
+it('skewDate sets the clock of the process off, and back', () => {
   const before = new Date()
   const restore = skewDate(3_600_000)
   const skewed = [Date.now(), new Date(...([] as [])).valueOf(), Number(new Date(before))]

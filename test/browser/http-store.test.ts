@@ -8,7 +8,7 @@ import { servePage } from './served-page.ts'
 const TOKEN = 'the-token-of-a-page'
 const site = servePage('http-store.ts')
 
-it('works in a page on plain http, which has no crypto.randomUUID', async () => {
+it('httpStore works in a page on plain http, which has no crypto.randomUUID', async () => {
   const page = await site.open()
   // Pages of this host are not secure, unlike those of 127.0.0.1.
   await page.goto(page.url().replace('127.0.0.1', 'plain.test'))

@@ -32,7 +32,7 @@ describe('help', () => {
   })
 })
 
-it('prints its version', async () => {
+it('holdfast --version prints the version', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(await holdfast(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })

@@ -245,7 +245,7 @@ describe('an error is one line with a remedy:', () => {
     })
   })
 
-  it('with --debug also a stack, with --json a line of JSON', async () => {
+  it('an error has a stack with --debug, and is a line of JSON with --json', async () => {
     const options = { cwd: temporaryDirectory() }
     const [debug, json] = await Promise.all([
       holdfast(['ls', '--debug', '--limit', '0'], options),

@@ -66,7 +66,7 @@ describe('the blocks of a page', () => {
   })
 
   it.each(['ts run', 'ts serve page', 'typescript', 'bash', 'json serve', 'ts file:', 'ts no-run:'])(
-    'with the unknown words `%s` are refused by page and line',
+    'a block with the unknown words `%s` is refused by page and line',
     (info) => {
       expect(() => page('# Title', '', `\`\`\`${info}`, '```')).toThrow(
         `docs/page.md:3: unknown words after \`\`\`: ${info}`,

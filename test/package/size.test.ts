@@ -36,7 +36,7 @@ afterAll(() => packed?.[Symbol.asyncDispose]())
 
 describe('what a page loads, minified and compressed', () => {
   it.each(PARTS)(
-    'of $part stays within its limit with every bundler, in a project of ES modules',
+    'the size of $part stays within its limit with every bundler, in a project of ES modules',
     async (row) => {
       const { part, names, ceiling } = row
       const sizes: Record<string, number> = {}

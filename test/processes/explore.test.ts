@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { root, toolEnvironment } from '../../scripts/run-tool.ts'
 
 const PLANTED = join(import.meta.dirname, 'planted/vitest.config.ts')
-const NAME = 'test/processes/planted/planted.ts > has a planted mistake'
+const NAME = 'test/processes/planted/planted.ts > a planted mistake is found'
 /** The fixed seed finds nothing in its ten values, this one does. */
 const SEED = 12
 

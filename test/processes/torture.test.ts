@@ -12,7 +12,7 @@ it.each([
   await expect(caseOf(mistake, title)()).rejects.toThrow(message)
 })
 
-it('names the hooks that are missing', () => {
+it('describeTorture names the hooks that are missing', () => {
   const { skipped } = collect('grants twice')
   expect(skipped).toEqual([
     'are held no longer than their TTL while the server is frozen (needs the hook freeze)',

@@ -108,8 +108,8 @@ describe('promise 4, waiting is woken', () => {
     expect(order).toEqual([0, 1, 2, 3])
   })
 
-  describe('where the store keeps no line', () => {
-    it('where the store keeps no line serves its waiters first in, first out, and only the first asks', async () => {
+  describe('where the store keeps no queue', () => {
+    it('a manager whose store keeps no queue serves its waiters first in, first out, and only the first asks', async () => {
       const { clock, leases, asks } = setUp({ queue: false })
       const holder = await leases.acquire('r')
       const order: number[] = []
@@ -123,7 +123,7 @@ describe('promise 4, waiting is woken', () => {
       expect(order).toEqual([0, 1, 2, 3])
     })
 
-    it('where the store keeps no line is woken by the push of another manager', async () => {
+    it('a waiter of a manager whose store keeps no queue is woken by the push of another manager', async () => {
       const { clock, leases, another } = setUp({ queue: false })
       const holder = await another().acquire('r')
       let granted = false
@@ -150,7 +150,7 @@ describe('promise 4, waiting is woken', () => {
       expect((await acquiring).held).toBe(true)
     })
 
-    it('where the store keeps no line does not let tryAcquire overtake the queue', async () => {
+    it('a manager whose store keeps no queue does not let tryAcquire overtake the queue', async () => {
       const { clock, leases, another } = setUp({ queue: false })
       await another().acquire('r', { owner: 'Mika' })
       const waiting = leases.acquire('r', { wait: 1000 }).catch(() => {})

@@ -40,7 +40,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
     const message = (n: number): BusMessage => ({ topic: 'document', data: { n } })
     const numbersOf = (received: readonly BusMessage[]) => received.map(({ data: { n } }) => n)
 
-    it('delivers to every node, including the sender, once and in order', async () => {
+    it('a bus delivers to every node, including the sender, once and in order', async () => {
       const opened = await begin(3)
       const sent = Array.from({ length: 100 }, (_, n) => n)
       await Promise.all(sent.map((n) => opened[0]?.bus.publish(message(n))))
@@ -51,7 +51,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       ['long', 'x'.repeat(100_000)],
       ['in every script', 'Zoë 編集中 🔒 \u2028 "quoted" \\ \n'.repeat(1000)],
       ['with invalid characters', 'a\u0000b\ud800c'],
-    ])('delivers texts that are %s', async (_, text) => {
+    ])('a bus delivers texts that are %s', async (_, text) => {
       const [a, b] = await begin(2)
       const sent = { topic: 'document', data: { text, nested: { list: [1, null, true] } } }
       await a?.bus.publish(sent)
@@ -72,7 +72,7 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       await bad?.[Symbol.asyncDispose]()
     })
 
-    it('receives messages again after its last listener was disposed and another one came', async () => {
+    it('a bus receives messages again after its last listener was disposed and another one came', async () => {
       const [a, b] = await begin(2)
       await b?.subscription[Symbol.asyncDispose]()
       const again = vi.fn()
@@ -82,14 +82,14 @@ export function describeBus(name: string, makeOpen: () => () => Promise<BusNode>
       expect(b?.received).toEqual([])
     })
 
-    it('refuses all calls after it was closed', async () => {
+    it('a bus refuses all calls after it was closed', async () => {
       const [a] = await begin(1)
       await a?.bus.close()
       await expect(a?.bus.publish(message(1))).rejects.toMatchObject({ code: 'closed' })
       await expect(a?.bus.subscribe(() => {})).rejects.toMatchObject({ code: 'closed' })
     })
 
-    it('receives messages again after its connection was lost', async ({ skip }) => {
+    it('a bus receives messages again after its connection was lost', async ({ skip }) => {
       const [a, b] = await begin(2)
       if (!b?.cut) return skip('no connection to lose')
       const allow = b.cut()

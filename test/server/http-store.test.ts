@@ -167,7 +167,7 @@ describe('httpStore', () => {
       },
     )
 
-    it('closed in the middle of an acquisition: ends it at once', async () => {
+    it('httpStore that is closed in the middle of an acquisition ends it at once', async () => {
       const { leases, store } = open(server.url, { token: TOKEN })
       const acquisition = leases.acquire('closed', { wait: 10_000 })
       const ended = expect(acquisition).rejects.toMatchObject({ code: 'closed' })

@@ -105,7 +105,7 @@ describe('an upgrade', () => {
     ['an opaque origin', { origin: 'null' }, 4009],
     ['an origin that begins like an allowed one', { origin: 'https://app.example.com.evil.com' }, 4009],
   ])(
-    'from %s is accepted, or ends with a code: %#',
+    'an upgrade from %s is accepted, or ends with a code: %#',
     async (_, { own, origin }: { own?: boolean; origin?: string }, code) => {
       await reopen({ origins: ['https://app.example.com'] })
       const sent = own ? `http://127.0.0.1:${server.port}` : origin

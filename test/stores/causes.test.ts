@@ -96,7 +96,7 @@ describe('on a port where nobody listens', () => {
 
 describe('a wait on a port where nobody listens', () => {
   it.concurrent.each(['ioredis', 'node-redis'])(
-    'that is longer than a call fails with the error of %s as its cause, and not because the store is busy',
+    'a wait that is longer than a call fails with the error of %s as its cause, and not because the store is busy',
     async (name) => {
       const port = await closedPort()
       const { store, close } = await (ON_A_CLOSED_PORT[name] as (port: number) => Opened)(port)

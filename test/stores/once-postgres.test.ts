@@ -61,7 +61,7 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
 
 describe('a transaction of Postgres that completes a job', () => {
   it.each(['pg', 'postgres'])(
-    'of %s cannot be committed after the lock was lost, even if the answer is ignored',
+    'a transaction of %s that completes a job cannot be committed after the lock was lost, even if the answer is ignored',
     async (driver) => {
       const table = freshTable()
       const jobs = postgresJobs(pool, { table })

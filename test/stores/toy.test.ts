@@ -34,6 +34,6 @@ describeStore('the store of CONTRIBUTING', {
   reopen: async ({ clock, database }) => toyStore(database, clock),
 })
 
-it('is short: a store is its transitions and little else', () => {
+it('the store of CONTRIBUTING is short: a store is its transitions and little else', () => {
   expect(code.trim().split('\n').length).toBeLessThan(80)
 })

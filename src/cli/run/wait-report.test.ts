@@ -37,7 +37,7 @@ function waitOn(isWatched: boolean) {
   return { clock, printed, answers, report }
 }
 
-it('prints a line for each minute of a wait into a log', async () => {
+it('the report of a wait prints a line for each minute of a wait into a log', async () => {
   const { clock, printed, answers, report } = waitOn(false)
   report.start()
   await clock.advance(MINUTE - 1)
@@ -60,7 +60,7 @@ it('prints a line for each minute of a wait into a log', async () => {
   expect(printed).toHaveLength(4)
 })
 
-it('keeps one line of a terminal up to date, and clears it after the wait', async () => {
+it('the report of a wait keeps one line of a terminal up to date, and clears it after the wait', async () => {
   const { clock, printed, answers, report } = waitOn(true)
   report.start()
   await clock.advance(0)
@@ -74,7 +74,7 @@ it('keeps one line of a terminal up to date, and clears it after the wait', asyn
   expect(printed).toHaveLength(3)
 })
 
-it('says nothing of a wait that is over before the answer', async () => {
+it('the report of a wait says nothing of a wait that is over before the answer', async () => {
   const { clock, printed, report } = waitOn(true)
   report.start()
   report.stop()

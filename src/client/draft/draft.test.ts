@@ -299,8 +299,8 @@ describe('a draft', () => {
     expect(draft.state.status).toBe('saved')
   })
 
-  describe('beside what another tab has saved in between', () => {
-    it('beside what another tab has saved in between is merged and saved by itself if the edits are separate', async () => {
+  describe('with edits beside what another tab has saved in between', () => {
+    it('an edit beside what another tab has saved in between is merged and saved by itself if the edits are separate', async () => {
       await loseTo('one\ntwo\nTHREE', 'ONE\ntwo\nthree')
       expect(draft.state).toMatchObject({ content: 'ONE\ntwo\nthree', status: 'kept', isOutdated: true })
       await edit()
@@ -308,7 +308,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ content: 'ONE\ntwo\nTHREE', status: 'saved', isOutdated: false })
     })
 
-    it('beside what another tab has saved in between is a conflict if both have changed the same words, and overwrites nothing', async () => {
+    it('an edit beside what another tab has saved in between is a conflict if both have changed the same words, and overwrites nothing', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       await edit()
       await settle(60_000)
@@ -323,7 +323,7 @@ describe('a draft', () => {
       })
     })
 
-    it('beside what another tab has saved in between is saved with the edits of both when the user takes mine', async () => {
+    it('an edit beside what another tab has saved in between is saved with the edits of both when the user takes mine', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       await edit()
       await draft.takeMine()
@@ -331,7 +331,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ status: 'saved', theirs: null })
     })
 
-    it('beside what another tab has saved in between is saved with the next grant when the user takes mine without the lock', async () => {
+    it('an edit beside what another tab has saved in between is saved with the next grant when the user takes mine without the lock', async () => {
       await loseTo('theirs')
       await draft.takeMine()
       expect(draft.state).toMatchObject({ status: 'kept', content: 'mine', theirs: null })
@@ -339,14 +339,14 @@ describe('a draft', () => {
       expect(lock.content).toBe('mine')
     })
 
-    it('beside what another tab has saved in between is what the user has made of both', async () => {
+    it('a conflict ends with what the user has made of both', async () => {
       await loseTo('theirs')
       await edit()
       await draft.merge('theirs and mine')
       expect([lock.content, draft.state.status]).toEqual(['theirs and mine', 'saved'])
     })
 
-    it('beside what another tab has saved in between can be edited during a conflict, and waits until the user has decided', async () => {
+    it('a draft in conflict can be edited, and is saved only after the user has decided', async () => {
       await loseTo('theirs')
       await edit()
       draft.edit('mine, and theirs')
@@ -356,7 +356,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('mine, and theirs')
     })
 
-    it('beside what another tab has saved in between shows what the holder saves later in the same turn, and removes none of it', async () => {
+    it('a draft in conflict shows what the holder saves later in the same turn, and removes none of it', async () => {
       await loseTo('one\nTWO!\nthree', 'one\nTwo?\nthree')
       lock.content = 'one\nTWO!\nthree and four'
       lock.change({ savedAt: 'later in the turn' })
@@ -383,7 +383,7 @@ describe('a draft', () => {
       })
     })
 
-    it('beside what another tab has saved in between is no conflict any more when the others have written the same', async () => {
+    it('an edit beside what another tab has saved in between is no conflict any more when the others have written the same', async () => {
       await loseTo('theirs')
       lock.anotherWrites('mine')
       lock.change({ savedAt: 'even later' })
@@ -391,7 +391,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ status: 'saved', content: 'mine', theirs: null, isUnsaved: false })
     })
 
-    it('beside what another tab has saved in between never overwrites it with a new grant either, if no save was refused before', async () => {
+    it('a new grant never overwrites what another tab has saved in between, also if no save was refused before', async () => {
       await edit()
       lock.isOnline = false
       draft.edit('mine')
@@ -405,7 +405,7 @@ describe('a draft', () => {
       expect(draft.state.status).toBe('conflict')
     })
 
-    it('beside what another tab has saved in between is replaced by the stored content when the user wants that, and can be brought back', async () => {
+    it('an edit beside what another tab has saved in between is replaced by the stored content when the user wants that, and can be brought back', async () => {
       await loseTo('theirs')
       await edit()
       draft.takeTheirs()
@@ -422,7 +422,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('theirs')
     })
 
-    it('keeps and saves the separate edits of the user who takes theirs, and all of it can be brought back', async () => {
+    it('a draft keeps and saves the separate edits of the user who takes theirs, and all of it can be brought back', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       await edit()
       draft.takeTheirs()
@@ -445,7 +445,7 @@ describe('a draft', () => {
       expect(lock.content).toBe('ONE\nTWO!\nTHREE')
     })
 
-    it('beside what another tab has saved in between is saved with the next grant when the user takes theirs without the lock', async () => {
+    it('an edit beside what another tab has saved in between is saved with the next grant when the user takes theirs without the lock', async () => {
       await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
       draft.takeTheirs()
       await settle()
@@ -458,7 +458,7 @@ describe('a draft', () => {
       ['succeeds', false],
       ['fails', true],
     ])(
-      'is a conflict again if it is brought back while theirs is being saved, and that save %s',
+      'an edit is a conflict again if it is brought back while theirs is being saved, and that save %s',
       async (_, isDeaf) => {
         await loseTo('one\nTWO!\nTHREE', 'ONE\nTwo?\nthree')
         await edit()
@@ -477,7 +477,7 @@ describe('a draft', () => {
       },
     )
 
-    it('beside what another tab has saved in between is not saved over what another tab saved while this tab read for an earlier grant', async () => {
+    it('an edit beside what another tab has saved in between is not saved over what another tab saved while this tab read for an earlier grant', async () => {
       await loseTo('theirs')
       await edit()
       lock.slowLoads = []
@@ -495,7 +495,7 @@ describe('a draft', () => {
       expect(draft.state).toMatchObject({ status: 'conflict', content: 'mine', theirs: 'theirs, later' })
     })
 
-    it('beside what another tab has saved in between does not overwrite a version that the user has not seen', async () => {
+    it('a draft in conflict does not overwrite a version that the user has not seen', async () => {
       await loseTo('theirs')
       lock.anotherWrites('theirs, later')
       lock.take()

@@ -98,7 +98,7 @@ describe('a frame', () => {
     ['pusher:signin', {}, errorFrame()],
     ['client-typing', {}, errorFrame(4301)],
     ['document.locked', {}, errorFrame()],
-  ])('%s with %j is answered', (event, data, answer) => {
+  ])('the frame %s with %j is answered', (event, data, answer) => {
     const socket = fakeSocket(hub)
     socket.say(event, data)
     expect(socket.take()).toEqual(answer)
@@ -106,7 +106,7 @@ describe('a frame', () => {
   })
 
   it.each(['', 'hello', '[]', 'null', '7', '{}', '{"event":7}', '{"event"'])(
-    'that is malformed gets an error: %s',
+    'a malformed frame gets an error: %s',
     (text) => {
       const socket = fakeSocket(hub)
       socket.sayText(text)

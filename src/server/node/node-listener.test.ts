@@ -11,7 +11,7 @@ it('the listener takes every path of the service, and leaves those of the host',
   expect(isForService('/api/leases?resource=a')).toBe(true)
 })
 
-it('refuses a malformed path', async () => {
+it('the listener of Node refuses a malformed path', async () => {
   await using bed = await serviceBed()
   for (const path of ['locks', '/locks/', '/a b', 7])
     expect(() => nodeListener(bed.server, { path: path as string })).toThrow('path: expected')

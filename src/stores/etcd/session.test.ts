@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
 import { Session } from './session.ts'
 
-it('closes although its lease could not be granted', async () => {
+it('a session of etcd closes although its lease could not be granted', async () => {
   const { promise: grantLease, reject } = Promise.withResolvers<never>()
   const database: Pick<EtcdDatabase, 'grantLease'> = { grantLease: () => grantLease }
   const session = new Session(database as EtcdDatabase, () => false)

@@ -68,7 +68,7 @@ describe('a process', () => {
   })
 
   it.each([undefined, null, '', 'nonsense', recordOf('-1'), recordOf('0'), recordOf('1.5'), recordOf('')])(
-    'with the record %j is never provably gone',
+    'a process with the record %j is never provably gone',
     (record) => expect(isGone(record)).toBe(false),
   )
 })

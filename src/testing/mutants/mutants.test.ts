@@ -19,12 +19,12 @@ interface Faults {
   gap(): void
 }
 
-it('passes the store without a mistake, with every case', async () => {
+it('the suite passes the store without a mistake, with every case', async () => {
   const { failed, skipped } = await outcomes((store) => store)
   expect([failed, skipped]).toEqual([[], []])
 })
 
-it('names the hooks that are missing', async () => {
+it('the suite names the hooks that are missing', async () => {
   const { skipped } = await run(
     { create: async () => ({ store: memoryStore() }), reopen: undefined as never },
     'none',
@@ -33,7 +33,7 @@ it('names the hooks that are missing', async () => {
   expect(skipped).toContain('raises the token when the clock steps back (needs the hook stepClock)')
 })
 
-it('tells what was asked and answered before a failure', async () => {
+it('the suite tells what was asked and answered before a failure', async () => {
   const { messages } = await outcomes(
     (store) => mutateStore(store, 'release without a check of who asks'),
     'does not let an old holder free its successor',
@@ -44,7 +44,7 @@ it('tells what was asked and answered before a failure', async () => {
   expect(messages[0]).toMatch(/store\.release\(.*lease-\d+.* → \{ ended: /)
 })
 
-it('passes a store whose answers take longer than the TTL', async () => {
+it('the suite passes a store whose answers take longer than the TTL', async () => {
   const options = { create: async () => ({ store: slowed(memoryStore(), 15) }), ttl: 20, contention: 10 }
   expect((await run(options)).messages).toEqual([])
 })

@@ -76,7 +76,7 @@ afterAll(async () => {
   await connection.end()
 })
 
-it('gives the same answers, changes and wake-ups as the model', async () => {
+it('the MySQL store gives the same answers, changes and wake-ups as the model', async () => {
   const property = fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
     for (const name of ['', '_holders', '_waiters', '_messages'])
       await connection.query(`delete from ${DATABASE}.holdfast_leases${name}`)

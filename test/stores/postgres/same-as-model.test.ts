@@ -97,7 +97,7 @@ afterAll(async () => {
   await client.end()
 })
 
-it('gives the same answers, changes and wake-ups as the model', async () => {
+it('the Postgres store gives the same answers, changes and wake-ups as the model', async () => {
   const property = fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
     await client.query(`truncate ${TABLE}, ${TABLE}_waiters, ${TABLE}_shared`)
     const model = new Model()

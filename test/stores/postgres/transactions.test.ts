@@ -32,7 +32,7 @@ describe.each([
     await bed[Symbol.asyncDispose]()
   })
 
-  it('inside a transaction is refused, until the transaction ends', async () => {
+  it('a Client inside a transaction is refused, until the transaction ends', async () => {
     await client.query('begin')
     await expect(store.acquire(asking('r'))).rejects.toMatchObject(REFUSED)
     await client.query('select 1 / 0').catch(() => {})
@@ -41,7 +41,7 @@ describe.each([
     expect(await store.acquire(asking('r'))).toMatchObject({ granted: true })
   })
 
-  it('that begins a transaction at the same moment is refused', async () => {
+  it('a Client that begins a transaction at the same moment is refused', async () => {
     const beginning = client.query('begin')
     await expect(store.acquire(asking('r'))).rejects.toMatchObject(REFUSED)
     await beginning
@@ -50,7 +50,7 @@ describe.each([
     await ending
   })
 
-  it('whose user sends one query after the other serves the store in between', async () => {
+  it('a Client whose user sends one query after the other serves the store in between', async () => {
     let isOver = false
     const querying = (async () => {
       while (!isOver) await client.query('select 1')
@@ -60,7 +60,7 @@ describe.each([
     await querying
   })
 
-  it('that was connecting when the store was used waits for the connection', async () => {
+  it('a Client that was connecting when the store was used waits for the connection', async () => {
     const fresh = made(new pg.Client(url))
     const early = bed.storeOn(fresh)
     const connecting = fresh.connect()
@@ -71,7 +71,7 @@ describe.each([
     await fresh.end()
   })
 
-  it('that ends while a query of its user is under way fails for good', async () => {
+  it('a Client that ends while a query of its user is under way fails for good', async () => {
     const sleeping = client.query('select pg_sleep(60)').catch(() => {})
     const reading = store.read(['r'])
     reading.catch(() => {})

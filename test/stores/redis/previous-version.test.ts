@@ -22,7 +22,7 @@ async function previously(prefix: string, ...args: string[]): Promise<string> {
 const lease = (id: string) => `60000000 old ${id} {"resource":"r","id":"${id}","owner":"old"}`
 const acquisition = (id: string, waits = false) => ['acquire', lease(id), waits ? '"old"' : '', '']
 
-it('grants nothing beside shared leases, and ends none of them', async () => {
+it('a store of version 1 grants nothing beside shared leases, and ends none of them', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const leases = [
@@ -46,7 +46,7 @@ it('grants nothing beside shared leases, and ends none of them', async () => {
   expect((await store.read(['r']))[0]).toMatchObject(leases.map(({ token }) => ({ token })))
 })
 
-it('may take the resource when the last shared lease was released', async () => {
+it('a store of version 1 may take the resource when the last shared lease was released', async () => {
   await using opened = await openStore()
   const { store, prefix } = opened
   const { id, token } = granted(await store.acquire(asking('r', { share: 2 })))
@@ -58,7 +58,7 @@ it('may take the resource when the last shared lease was released', async () => 
   expect(old?.token).toBeGreaterThan(token)
 })
 
-it('waits in one queue with this version for exclusive leases', async () => {
+it('a store of version 1 waits in one queue with this version for exclusive leases', async () => {
   const prefix = freshPrefix()
   await using opened = await openStore({ prefix })
   const { store } = opened

@@ -20,15 +20,15 @@ function lineAfter(...looks: [bucket: number, waiters: number][]) {
   return waitersOverTime(seen, all.at(-1)?.buckets ?? [])
 }
 
-it('shows how many waited at each read, not how many were granted', () => {
+it('the plot of waiters shows how many waited at each read, not how many were granted', () => {
   expect(lineAfter([10, 3], [11, 5], [12, 0])).toEqual([null, 3, 5, 0])
 })
 
-it('ends with how many wait now, also after several reads in one bucket', () => {
+it('the plot of waiters ends with how many wait now, also after several reads in one bucket', () => {
   expect(lineAfter([10, 3], [10, 7], [10, 4])).toEqual([null, null, null, 4])
 })
 
-it('has a gap where the page did not read, and deletes what the server deletes', () => {
+it('the plot of waiters has a gap where the page did not read, and deletes what the server deletes', () => {
   expect(lineAfter([10, 3], [13, 2])).toEqual([3, null, null, 2])
   expect(lineAfter([10, 3], [14, 2])).toEqual([null, null, null, 2])
 })

@@ -3,7 +3,7 @@ import { EditorState } from '@codemirror/state'
 import { expect, it } from 'vitest'
 import { markdownSetup } from './markdown-setup.ts'
 
-it('parses a text while it is not too long, so that a key in a long one takes no longer', () => {
+it('the editor parses a text while it is not too long, so that a key in a long one takes no longer', () => {
   const start = EditorState.create({ doc: '# Title', extensions: [markdownSetup()] })
   expect(start.facet(language)?.name).toBe('markdown')
   const long = start.update({ changes: { from: 7, insert: 'word '.repeat(20_000) } }).state
