@@ -14,7 +14,7 @@ describe('the limit of one call', () => {
     expect(foreground()).toBe(0)
   })
 
-  it('the limit of one call needs no timer of the manager for renewals, take-overs of a ticket and looks', async () => {
+  it('the limit of one call needs no timer of the manager for renewals, takeovers of a ticket and looks', async () => {
     const { clock, counted, foreground } = setUp()
     const store = limitedStore(clock)
     const leases = createLeases(store, { clock: counted })
