@@ -59,14 +59,7 @@ export async function install(
   try {
     for (const statement of tables(names)) await database.query(statement)
     await upgrade(database, names)
-    const procedures = {
-      ...upkeep(names),
-      ...fullTransitions(names),
-      ...transitions(names),
-      ...lastProcedure,
-    }
-    for (const [name, text] of Object.entries(procedures))
-      await unlessDone(database, `create procedure ${names.procedure(name)}${text}`)
+    for (const text of procedureTexts(names)) await unlessDone(database, text)
   } catch (error) {
     if (isSyntaxError(error)) await refuseOracleMode(database, problem, error)
     if (!isAccessDenied(error)) throw error
@@ -77,6 +70,12 @@ export async function install(
       { cause: error },
     )
   }
+}
+
+/** The statements that create the procedures. */
+export function procedureTexts(names: Names): string[] {
+  const procedures = { ...upkeep(names), ...fullTransitions(names), ...transitions(names), ...lastProcedure }
+  return Object.entries(procedures).map(([name, text]) => `create procedure ${names.procedure(name)}${text}`)
 }
 
 /** The mode changes the language of procedures. Those that exist work in it. */
