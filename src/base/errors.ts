@@ -116,13 +116,15 @@ export class LeaseError extends Error {
   declare readonly keptFor?: number
 
   /**
-   * Whether it is a `LeaseError` with this code. The compiler knows the code then.
+   * Whether it is a `LeaseError` with this code; without a code, whether it is any. The compiler knows the code then.
    *
    * @example
    * if (LeaseError.is(error, 'lease-held')) console.log(`${error.holder?.owner} has it`)
    */
-  static is<Code extends LeaseErrorCode>(error: unknown, code: Code): error is LeaseErrorOf<Code> {
-    return error instanceof LeaseError && error.code === code
+  static is(error: unknown): error is LeaseError
+  static is<Code extends LeaseErrorCode>(error: unknown, code: Code): error is LeaseErrorOf<Code>
+  static is(...[error, code]: readonly [error: unknown, code?: LeaseErrorCode]): boolean {
+    return error instanceof LeaseError && (code ?? error.code) === error.code
   }
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {

@@ -1,9 +1,19 @@
+import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
+import { createAutoSave } from '../autosave/index.ts'
+import { httpStore } from '../client/http-store.ts'
+import { createDocumentLock } from '../client/index.ts'
 import { createLeases } from '../core/index.ts'
-import { createOnce, memoryJobs } from '../once/index.ts'
+import { guardTable } from '../guard/index.ts'
+import { idempotent } from '../idempotency/index.ts'
+import { createOnce, createTaskHandler, memoryJobs } from '../once/index.ts'
+import { createServer } from '../server/node/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
+import { redisStore } from '../stores/redis/index.ts'
+import { createSync, memoryStorage } from '../sync/index.ts'
+import { chaosStore } from '../testing/index.ts'
 import { misspelt } from './suggest.ts'
 
 const leases = createLeases(memoryStore())
@@ -17,6 +27,20 @@ const calls = {
   createLeases: async (options: object) => createLeases(memoryStore(), options),
   postgresStore: async (options: object) => postgresStore(new Pool(), options),
   'once.run': (options: object) => once.run('job', () => {}, options),
+  'once.result': (options: object) => once.result('job', () => {}, options),
+  createOnce: async (options: object) => createOnce(memoryJobs(), options),
+  createTaskHandler: async (options: object) => createTaskHandler(once, options as never),
+  idempotent: async (options: object) => idempotent(() => new Response(), options as never),
+  list: (options: object) => leases.list(options),
+  redisStore: async (options: object) => redisStore(new Redis({ lazyConnect: true }), options),
+  guardTable: async (options: object) => guardTable(options),
+  createServer: (options: object) => createServer({ store: memoryStore(), ...options }),
+  settings: (settings: object) => createServer({ store: memoryStore(), settings }),
+  createDocumentLock: async (options: object) => createDocumentLock('room', options),
+  httpStore: async (options: object) => httpStore('http://localhost', options),
+  createAutoSave: async (options: object) => createAutoSave({ read: () => 1, namespace: 'x', ...options }),
+  createSync: async (options: object) => createSync({ storage: memoryStorage(), ...options } as never),
+  chaosStore: async (options: object) => chaosStore(memoryStore(), options),
 }
 
 describe('an unknown option is answered with the name that was meant', () => {
@@ -87,9 +111,67 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['once.run', 'attempts', 'maxAttempts'],
     ['once.run', 'maxRetries', 'maxAttempts'],
     ['once.run', 'expiration', 'ttl'],
+    ['acquire', 'leaseMs', 'ttl'],
+    ['acquire', 'maxWaitMs', 'wait'],
+    ['acquire', 'blockingTimeout', 'wait'],
+    ['acquire', 'readOnly', 'mode'],
+    ['acquire', 'exclusive', 'mode'],
+    ['acquire', 'extendEvery', 'heartbeat'],
+    ['acquire', 'tags', 'metadata'],
+    ['acquire', 'onLost', 'lease.onLost'],
+    ['acquire', 'steal', 'release'],
+    ['createLeases', 'shutdownTimeout', 'closeTimeout'],
+    ['createLeases', 'gracePeriod', 'closeTimeout'],
+    ['createLeases', 'defaultTtl', 'ttl'],
+    ['createLeases', 'instanceId', 'owner'],
+    ['list', 'pageSize', 'limit'],
+    ['list', 'cursor', 'after'],
+    ['list', 'next', 'after'],
+    ['list', 'startsWith', 'prefix'],
+    ['redisStore', 'keyPrefix', 'prefix'],
+    ['redisStore', 'namespace', 'prefix'],
+    ['redisStore', 'subscriber', 'listen'],
+    ['guardTable', 'name', 'table'],
+    ['once.run', 'upsert', 'add'],
+    ['once.result', 'input', 'payload'],
+    ['once.result', 'cacheFor', 'keep'],
+    ['createOnce', 'leaseTime', 'ttl'],
+    ['createOnce', 'timeout', 'callTimeout'],
+    ['createOnce', 'retries', 'maxAttempts'],
+    ['createTaskHandler', 'handler', 'work'],
+    ['createTaskHandler', 'auth', 'authorize'],
+    ['createTaskHandler', 'retryDelay', 'retryAfter'],
+    ['idempotent', 'user', 'principal'],
+    ['idempotent', 'store', 'jobs'],
+    ['idempotent', 'retention', 'keep'],
+    ['createServer', 'port', 'settings'],
+    ['createServer', 'cors', 'settings'],
+    ['createServer', 'authenticate', 'identify'],
+    ['createDocumentLock', 'user', 'name'],
+    ['createDocumentLock', 'token', 'headers'],
+    ['createDocumentLock', 'baseUrl', 'url'],
+    ['httpStore', 'authorization', 'token'],
+    ['createAutoSave', 'delay', 'debounce'],
+    ['createAutoSave', 'history', 'generations'],
+    ['createAutoSave', 'key', 'namespace'],
+    ['createSync', 'initial', 'defaults'],
+    ['createSync', 'channel', 'messenger'],
+    ['createSync', 'area', 'storage'],
+    ['chaosStore', 'latency', 'faults'],
   ] as const)('%s({ %s }) → %s', async (call, name, meant) => {
     await expect(calls[call]({ [name]: 1 })).rejects.toThrow(
       `\`${name}\`: unknown option, did you mean \`${meant}\`?`,
+    )
+  })
+
+  it.each([
+    ['cors', 'origins'],
+    ['hostname', 'host'],
+    ['lockTtl', 'ttl'],
+    ['adminToken', 'adminTokens'],
+  ])('a setting of the server: %s → %s', async (name, meant) => {
+    await expect(calls.settings({ [name]: 1 })).rejects.toThrow(
+      `\`${name}\` (settings): unknown setting, did you mean \`${meant}\`?`,
     )
   })
 

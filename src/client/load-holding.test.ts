@@ -130,7 +130,7 @@ describe('a page that has opened a lock, and not yet loaded what acquires it', (
     expect(lock.state).toMatchObject({ phase: 'error', error })
     expect(await lock.takeover()).toBe(false)
     expect(lock.state).toMatchObject({ demand: 'failed', error })
-    await expect(lock.save('text')).rejects.toMatchObject({ code: 'lease-lost' })
+    await expect(lock.save('text')).rejects.toMatchObject({ code: 'lease-lost', cause: error })
     load = fromNetwork
     expect(await lock.acquire()).toBe(true)
   })

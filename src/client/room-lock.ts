@@ -118,8 +118,9 @@ export class RoomLock {
   }
 
   async save(content: unknown): Promise<void> {
-    const { token } = this.view.state
-    if (token === null) throw new LeaseError('lease-lost', 'acquire the lock before you save')
+    const { token, error } = this.view.state
+    if (token === null)
+      throw new LeaseError('lease-lost', 'acquire the lock before you save', { cause: error })
     await this.holding?.save(content, token)
   }
 

@@ -11,10 +11,13 @@ export type LeadOptions = Omit<LeaseOptions, 'wait'>
 export type Work<T> = (lease: Lease, signal: AbortSignal) => T | PromiseLike<T>
 /** The work under several leases. */
 export type GroupWork<T> = (group: LeaseGroup, signal: AbortSignal) => T | PromiseLike<T>
-/** What became of work that does not wait. `holder`: of several, the oldest; `undefined`: the store named none. */
+/**
+ * What became of work that does not wait. `holder`: of several, the oldest; `undefined`: the store named none. `keptFor`:
+ * how many milliseconds a lease that has ended still keeps the resource, by `atLeast` or `lockDelay`.
+ */
 export type TriedWork<T> =
   | { readonly ran: true; readonly result: T }
-  | { readonly ran: false; readonly holder: LeaseRecord | undefined }
+  | { readonly ran: false; readonly holder: LeaseRecord | undefined; readonly keptFor: number | undefined }
 export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
 
 export interface LeasesQuery {
@@ -47,7 +50,7 @@ export interface Leases extends AsyncDisposable {
    *
    * @example
    * const tried = await leases.tryWithLease('report', writeReport)
-   * if (!tried.ran) console.log(`${tried.holder?.owner} writes it`)
+   * if (!tried.ran) console.log(tried.keptFor ? 'it was written a moment ago' : `${tried.holder?.owner} writes it`)
    */
   tryWithLease<T>(
     resource: string,

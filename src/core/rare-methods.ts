@@ -105,10 +105,10 @@ export function rareMethods(tools: Tools): RareMethods {
       try {
         return { ran: true, result: await leases.withLease(resource, granted, { ...options, wait: 0 }) }
       } catch (error) {
-        const { code, holder } = error as LeaseError
+        const { code, holder, keptFor } = error as LeaseError
         // The work itself may have asked for another lease.
         if (isGranted || code !== 'lease-held') throw error
-        return { ran: false, holder }
+        return { ran: false, holder, keptFor }
       }
     },
 

@@ -48,6 +48,26 @@ describe('a run', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('a run has the TTL, the heartbeat and the attempts of createOnce, unless its own options name others', async () => {
+    const own = createOnce(jobs, { clock, ttl: '1m', heartbeat: '20s', maxAttempts: 2 })
+    const acquire = vi.spyOn(jobs, 'acquire')
+    const refresh = vi.spyOn(jobs, 'refresh')
+    const working = own.run('job', () => new Promise<void>((resolve) => clock.setTimer(resolve, 70_000)))
+    await clock.advance(70_000)
+    await working
+    expect(acquire.mock.lastCall?.[2]).toBe(60_000)
+    expect(refresh).toHaveBeenCalledTimes(3)
+
+    for (const id of ['other', 'third']) await jobs.add(id)
+    await own.run('other', () => {}, { ttl: '2m', heartbeat: undefined, maxAttempts: undefined })
+    expect(acquire.mock.lastCall?.slice(2)).toMatchObject([120_000, { maxAttempts: 2 }])
+    await own.result('third', () => 1)
+    expect(acquire.mock.lastCall?.slice(2)).toMatchObject([60_000, { maxAttempts: 2 }])
+    for (const wrong of [{ ttl: 5 }, { heartbeat: '5m' }, { maxAttempts: 0 }] as const)
+      expect(() => createOnce(jobs, wrong)).toThrow(new RegExp(`^${Object.keys(wrong)[0]}: expected`))
+    await own.close()
+  })
+
   it('a run is skipped when the job is finished, and when another runs it', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const running = once.run('job', () => promise)

@@ -126,7 +126,7 @@ class Runner {
     this.#expectOpen()
     expectId(id)
     expectFunction('work', work)
-    const options = checkRunOptions(runOptions)
+    const options = checkRunOptions(runOptions, this.#context.defaults)
     const ended = await addTo(this.#underWay, runJob(this.#context, { id, work, options }))
     if (ended.ran) return { ran: true, result: ended.result }
     const { reason, job } = ended.refusal

@@ -64,6 +64,15 @@ export const MAX_PAUSE_MS = 50
 export type OnWarning = (message: string, error: unknown) => void
 
 export interface OnceOptions {
+  /** How long the lock of a run lives without a heartbeat, if the run names no TTL. Default 300 s. */
+  readonly ttl?: Duration | undefined
+  /**
+   * The time between heartbeats of a run that names none; `false`: no heartbeats. Default: three tenths of the TTL,
+   * which is 90 s.
+   */
+  readonly heartbeat?: Duration | false | undefined
+  /** After this many attempts that did not finish, a job is finished as failed. Default: no limit. */
+  readonly maxAttempts?: number | undefined
   /** Written before the id of the run in a job's record, such as a host or a process. */
   readonly worker?: string | undefined
   /** Listens to the events of the locks. */
@@ -75,30 +84,41 @@ export interface OnceOptions {
   readonly clock?: Clock | undefined
 }
 
+type RunDefaults = Pick<OnceOptions, 'ttl' | 'heartbeat' | 'maxAttempts'>
+
 /** Every default is filled in and every value checked. Times in milliseconds. */
 export interface CheckedOnceOptions extends Pick<OnceOptions, 'worker' | 'onEvent' | 'onWarning'> {
   readonly callTimeout: number
   readonly clock: Clock
+  /** What the options of a call do not say. */
+  readonly defaults: RunDefaults
 }
 
+const ONCE_OPTIONS = {
+  ...{ worker: 1, callTimeout: 1, onEvent: 1, onWarning: 1, clock: 1 },
+  ...{ ttl: 1, heartbeat: 1, maxAttempts: 1 },
+} as const
+
 export function checkOnceOptions(options: OnceOptions): CheckedOnceOptions {
-  expectOptions(options, { worker: 1, callTimeout: 1, onEvent: 1, onWarning: 1, clock: 1 })
-  const { worker, onEvent, onWarning, clock = systemClock } = options
+  expectOptions(options, ONCE_OPTIONS)
+  const { worker, onEvent, onWarning, clock = systemClock, ttl, heartbeat, maxAttempts } = options
+  const defaults = { ttl, heartbeat, maxAttempts }
+  checkRunOptions(defaults)
   if (worker !== undefined) expectText('worker', worker)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   if (onWarning !== undefined) expectFunction('onWarning', onWarning)
   const callTimeout = expectDuration('callTimeout', options.callTimeout ?? CALL_TIMEOUT_MS, 1)
-  return { worker, onEvent, onWarning, callTimeout, clock }
+  return { worker, onEvent, onWarning, callTimeout, clock, defaults }
 }
 
 export interface RunOptions {
-  /** How long the lock lives without a heartbeat. Default 300 s. */
+  /** How long the lock lives without a heartbeat. Default: that of `createOnce`. */
   readonly ttl?: Duration | undefined
-  /** The time between heartbeats, or `false` for none. Default: three tenths of the TTL, which is 90 s. */
+  /** The time between heartbeats, or `false` for none. Default: that of `createOnce`. */
   readonly heartbeat?: Duration | false | undefined
   /** How long one call to the job store may take. Default: that of `createOnce`. */
   readonly callTimeout?: Duration | undefined
-  /** After this many attempts that did not finish, the job is finished as failed. Default: no limit. */
+  /** After this many attempts that did not finish, the job is finished as failed. Default: that of `createOnce`. */
   readonly maxAttempts?: number | undefined
   /** Adds the job first, if it does not exist. Default false: a job that does not exist is `not-found`. */
   readonly add?: boolean | undefined
@@ -113,13 +133,19 @@ export interface CheckedRunOptions extends RunOptions {
   readonly callTimeout: number | undefined
 }
 
-/** `others`: more names of options that are allowed, and not checked here. */
-export function checkRunOptions(options: RunOptions, others: Record<string, 1> = {}): CheckedRunOptions {
+/**
+ * `defaults`: those of `createOnce`. `others`: more names of options that are allowed, and not checked here.
+ */
+export function checkRunOptions(
+  options: RunOptions,
+  defaults: RunDefaults = {},
+  others: Record<string, 1> = {},
+): CheckedRunOptions {
   const known = { ttl: 1, heartbeat: 1, maxAttempts: 1, signal: 1, callTimeout: 1, add: 1 } as const
   expectOptions(options, { ...known, ...others })
-  const { maxAttempts, signal, callTimeout, add = false } = options
-  const ttl = expectTtl(options.ttl ?? TTL_MS)
-  const heartbeat = options.heartbeat ?? Math.floor(ttl * HEARTBEAT_PART_OF_TTL)
+  const { maxAttempts = defaults.maxAttempts, signal, callTimeout, add = false } = options
+  const ttl = expectTtl(options.ttl ?? defaults.ttl ?? TTL_MS)
+  const heartbeat = options.heartbeat ?? defaults.heartbeat ?? Math.floor(ttl * HEARTBEAT_PART_OF_TTL)
   expectAttempts(maxAttempts)
   if (signal !== undefined) expectSignal('signal', signal)
   expectBoolean('add', add)
@@ -159,9 +185,9 @@ export interface CheckedResultOptions {
   readonly run: CheckedRunOptions
 }
 
-export function checkResultOptions(options: ResultOptions): CheckedResultOptions {
+export function checkResultOptions(options: ResultOptions, defaults: RunDefaults): CheckedResultOptions {
   const { payload, keep = KEEP_MS, wait = RESULT_WAIT_MS, failures = 'forget' } = options
-  const run = checkRunOptions(options, { payload: 1, keep: 1, wait: 1, failures: 1 })
+  const run = checkRunOptions(options, defaults, { payload: 1, keep: 1, wait: 1, failures: 1 })
   const keepMs = keep === Infinity ? keep : expectDuration('keep', keep, 1, MAX_TTL_MS)
   const waitMs = expectWait(wait)
   expectOneOf('failures', failures, ['forget', 'keep'])
@@ -240,7 +266,7 @@ export interface CheckedTaskOptions
   /** Whole seconds, as a text. */
   readonly retryAfter: string
   readonly idOf: (request: Request) => unknown
-  readonly run: CheckedRunOptions
+  readonly run: RunOptions
 }
 
 const NO_AUTHORIZE =
@@ -277,7 +303,8 @@ export function checkTaskOptions(options: TaskHandlerOptions): CheckedTaskOption
   if (onLocked === 'ack' && options.lockedStatus !== undefined)
     refuse('lockedStatus', 'nothing with onLocked ack, which answers 200', lockedStatus)
   const retryAfter = String(secondsOf(options.retryAfter ?? RETRY_AFTER_MS))
-  const run = checkRunOptions({ add, ttl, heartbeat, callTimeout, maxAttempts })
+  const run = { add, ttl, heartbeat, callTimeout, maxAttempts }
+  checkRunOptions(run)
   if (authorize === undefined) warn(NO_AUTHORIZE)
   return { work, authorize, onLocked, lockedStatus, retryAfter, path, idOf, onError, run }
 }

@@ -28,10 +28,10 @@ export async function resultOf<T>(
   work: JobWork<T>,
   options: ResultOptions,
 ): Promise<StoredResult<T>> {
-  const { jobs, clock, closing } = context
+  const { jobs, clock, closing, defaults } = context
   expectId(id)
   expectFunction('work', work)
-  const { payload, keepMs, waitMs, keepsFailures, run } = checkResultOptions(options)
+  const { payload, keepMs, waitMs, keepsFailures, run } = checkResultOptions(options, defaults)
   const terms = { create: { fingerprint: await fingerprintOf(payload), keepMs }, keepsFailures }
   let isStarted = false
   const started: JobWork<T> = (job) => {

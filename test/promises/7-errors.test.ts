@@ -44,6 +44,13 @@ describe('promise 7, errors', () => {
       const none: undefined = held.holder
       expect(none).toBeUndefined()
     }
+    const any: unknown = held
+    if (LeaseError.is(any)) expect(any.retryable).toBe(true)
+    expect([LeaseError.is(any), LeaseError.is(new Error('x')), LeaseError.is(undefined)]).toEqual([
+      true,
+      false,
+      false,
+    ])
     // @ts-expect-error: not a code
     expect(LeaseError.is(held, 'lease_held')).toBe(false)
   })

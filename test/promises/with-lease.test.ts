@@ -41,6 +41,14 @@ describe('tryWithLease', () => {
     expect(tried).toMatchObject({ ran: false, holder: { owner: 'Mika', token: held.token } })
   })
 
+  it('tryWithLease says for how long a lease that has ended still keeps the resource', async () => {
+    const { leases, clock } = setUp()
+    expect(await leases.tryWithLease('r', () => 'made', { atLeast: '5m' })).toMatchObject({ ran: true })
+    await clock.advance('1m')
+    const tried = await leases.tryWithLease('r', () => 'never')
+    expect(tried).toEqual({ ran: false, holder: undefined, keptFor: 240_000 })
+  })
+
   it('tryWithLease rejects if the work throws, also if another lease was held', async () => {
     const { leases, another } = setUp()
     await another().acquire('other')
