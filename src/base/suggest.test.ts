@@ -208,6 +208,11 @@ describe('a wrong argument is answered with the mistake that it suggests', () =>
   })
 })
 
+it('an argument that cannot be options is not said to be in the wrong place', async () => {
+  const working = leases.withLease('a', Promise.resolve() as never)
+  await expect(working).rejects.toThrow(/^work: expected a function, got a Promise$/)
+})
+
 describe('a name that is misspelt by one letter', () => {
   const known = ['HOLDFAST_STORE', 'HOLDFAST_HOST', 'HOLDFAST_HOSTS', 'HOLDFAST_MAX_WAIT']
 

@@ -101,7 +101,8 @@ export function hintFor(option: string, received: unknown): string {
   if (option === 'options' && typeof received === 'number' && received >= 1000)
     return `; write the time as { ttl: ${received} }`
   if ((option !== 'resource' && option !== 'work') || typeof received !== 'object' || !received) return ''
-  if (!Array.isArray(received)) return '; the options come last'
+  if (!Array.isArray(received))
+    return Object.getPrototypeOf(received) === Object.prototype ? '; the options come last' : ''
   return option === 'resource' ? '; acquireAll takes several names' : ''
 }
 

@@ -33,9 +33,11 @@ export function isPostgresPool(client: unknown): boolean {
   return isPgPool(client) || hasMethods(client, 'unsafe', 'begin')
 }
 
-/** Whether the client itself knows that it has an open transaction. If not, the server has to be asked. */
+/**
+ * Whether the client itself knows that it has an open transaction. If not, the server has to be asked: the `sql` of a
+ * transaction of `postgres` also works after its end, on a connection of the pool.
+ */
 export function knowsTransaction(client: unknown): boolean {
-  if (hasMethods(client, 'unsafe', 'savepoint')) return true
   // Older versions of `pg` have no status.
   if (!hasMethods(client, 'getTransactionStatus')) return false
   const { readyForQuery, getTransactionStatus } = client as {

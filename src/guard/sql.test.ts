@@ -142,7 +142,9 @@ describe('a guard in SQLite', () => {
     expect(written()).toEqual([1])
     expect(database.isTransaction).toBe(false)
     database.exec('BEGIN')
-    expect(() => guard.write(lease, () => {})).toThrow('transaction within a transaction')
+    expect(() => guard.write(lease, () => {})).toThrow(
+      'database: expected one without an open transaction; in one of your own, check(lease) before you write',
+    )
     expect(database.isTransaction).toBe(true)
   })
 

@@ -1,4 +1,4 @@
-import { expectFunction, hasMethods, refuseClient } from '../base/arguments.ts'
+import { expectFunction, hasMethods, refuse, refuseClient } from '../base/arguments.ts'
 import { inTransaction, isInTransaction, prepareSqlite, type SqliteDatabase } from '../clients/sqlite.ts'
 import { expectFence, expectSynchronous, type Fence, refuseOutside } from './fence.ts'
 import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
@@ -55,6 +55,12 @@ export function sqliteGuard<Database extends SqliteDatabase>(
       expectDatabase(on)
       expectFence(lease)
       expectFunction('work', work)
+      if (isInTransaction(on))
+        refuse(
+          'database',
+          'one without an open transaction; in one of your own, check(lease) before you write',
+          on,
+        )
       return inTransaction(on, () => {
         raiseFence(lease, on)
         return expectSynchronous((work as (database: unknown) => never)(on))

@@ -255,6 +255,18 @@ describe('a guard in Postgres', () => {
     await reserved`BEGIN`
     await postgresGuard(reserved, { table }).check(fence(TOKEN + 5))
     await reserved`ROLLBACK`
+    // The `sql` of a transaction works after its end, too, and so does that of a savepoint.
+    const ended: PostgresQueryClient[] = []
+    const other = { ...fence(1), resource: 'a transaction that has ended' }
+    await sql.begin(async (transaction) => {
+      await transaction.savepoint(async (savepoint) => {
+        ended.push(transaction, savepoint)
+        await postgresGuard(savepoint, { table }).check(other)
+      })
+      await postgresGuard(transaction, { table }).check(other)
+    })
+    for (const client of ended)
+      await expect(postgresGuard(client, { table }).check(other)).rejects.toThrow('open transaction')
     // Sent, and not yet answered: the server decides.
     const begin = client.query('BEGIN')
     await postgresGuard(client, { table }).check(fence(TOKEN + 5))

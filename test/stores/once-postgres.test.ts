@@ -35,6 +35,8 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
       const table = freshTable()
       const [jobs, peer] = open(table)
       if (!jobs || !peer) throw new Error('two clients expected')
+      // It still works, on a connection of the pool.
+      const ended = await sql.begin(async (tx) => [tx] as const)
       return {
         jobs,
         peer,
@@ -46,7 +48,7 @@ describe.each(['pg', 'pg, prepared', 'postgres'])('with %s', (driver) => {
         transactions: {
           run: (work) =>
             driver === 'postgres' ? sql.begin(async (tx) => void (await work(tx))) : inTransaction(work),
-          outside: [pool, sql, client, { query: (...args: [string]) => client.query(...args) }],
+          outside: [pool, sql, client, ...ended, { query: (...args: [string]) => client.query(...args) }],
         } satisfies Transactions,
         set: async (id: string, field: keyof typeof COLUMN, value: string) => {
           await pool.query(`update "${table}" set ${COLUMN[field]} = $2 where id = $1`, [id, value])
