@@ -57,6 +57,12 @@ export interface Leases extends AsyncDisposable {
     work: Work<T>,
     options?: Omit<LeaseOptions, 'wait'>,
   ): Promise<TriedWork<T>>
+  /** The same with several leases at once: all of them are free now, or the work does not run. */
+  tryWithLease<T>(
+    resources: readonly string[],
+    work: GroupWork<T>,
+    options?: Omit<LeaseOptions, 'wait'>,
+  ): Promise<TriedWork<T>>
   /**
    * Waits for the lease. Rejects with `lease-held` when the wait ends. Not re-entrant.
    *

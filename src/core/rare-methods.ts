@@ -10,8 +10,9 @@ import type { Core } from './create-leases.ts'
 import type { Keeper } from './keeper.ts'
 import { lead } from './lead.ts'
 import type { Lease } from './lease.ts'
-import type { Leases, LeasesQuery } from './leases.ts'
+import type { Leases, LeasesQuery, Work } from './leases.ts'
 import type { Manager, ManagerTools } from './manager.ts'
+import type { LeaseOptions } from './options.ts'
 import { LIST_AT_ONCE, LIST_LIMIT, MOST_WAITERS } from './rare-options.ts'
 import type { CallOptions, HoldingStore, LookingStore } from './store.ts'
 import { adopt, detach } from './ticket.ts'
@@ -94,7 +95,11 @@ export function rareMethods(tools: Tools): RareMethods {
       return { leases: found, ...(next && { next }) }
     },
 
-    async tryWithLease(resource, work, options) {
+    async tryWithLease<T>(
+      resource: string | readonly string[],
+      work: (lease: never, signal: AbortSignal) => T | PromiseLike<T>,
+      options?: Omit<LeaseOptions, 'wait'>,
+    ) {
       if (typeof work !== 'function') tools.refuse('work', 'a function', work)
       tools.expectOneAttempt(options)
       let isGranted = false
@@ -103,7 +108,9 @@ export function rareMethods(tools: Tools): RareMethods {
         return work(lease, signal)
       }
       try {
-        return { ran: true, result: await leases.withLease(resource, granted, { ...options, wait: 0 }) }
+        // The compiler cannot see which work belongs to which names.
+        const result = await leases.withLease(resource as string, granted as Work<T>, { ...options, wait: 0 })
+        return { ran: true, result }
       } catch (error) {
         const { code, holder, keptFor } = error as LeaseError
         // The work itself may have asked for another lease.

@@ -434,6 +434,14 @@ describe('stopping', () => {
     },
   )
 
+  it.each([true, false])('a signal that has aborted starts no work, with add %s', async (add) => {
+    const cause = new Error('enough')
+    const work = vi.fn()
+    const running = once.run('job', work, { signal: AbortSignal.abort(cause), add })
+    await expect(running).rejects.toMatchObject({ code: 'aborted', cause })
+    expect(work).not.toHaveBeenCalled()
+  })
+
   it('stopping keeps the result of work that returns in spite of it', async () => {
     const stop = new AbortController()
     const { promise, resolve } = Promise.withResolvers<string>()

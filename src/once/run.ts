@@ -105,7 +105,6 @@ class JobRun<T> {
     const leases = createLeases(this.#lock, { clock, ttl, heartbeat, callTimeout, onEvent })
     const unfollow = [this.#follow(closing), this.#follow(options.signal)]
     try {
-      if (options.add) await this.#ask(jobs.add(id), this.#stop.signal)
       const lease = await this.#acquire(leases)
       if (!lease) return { ran: false, refusal: this.#lock.refusal ?? { granted: false, reason: 'locked' } }
       try {
@@ -131,11 +130,19 @@ class JobRun<T> {
   }
 
   async #acquire(leases: Leases): Promise<Lease | null> {
+    const { jobs, closing } = this.#context
+    const { id, options } = this.#job
+    const { signal } = this.#stop
     try {
-      return await leases.tryAcquire(this.#job.id, { signal: this.#stop.signal })
+      if (options.add) await this.#ask(jobs.add(id), signal)
+      return await leases.tryAcquire(id, { signal })
     } catch (error) {
-      if ((error as LeaseError).code === 'aborted') this.#context.closing.throwIfAborted()
-      throw error
+      if (signal.aborted) closing.throwIfAborted()
+      if (!signal.aborted || error !== signal.reason) throw error
+      throw new LeaseError('aborted', `job ${id} was not started: its signal aborted`, {
+        resource: id,
+        cause: error,
+      })
     }
   }
 

@@ -1,7 +1,16 @@
 import { expectFunction } from '../base/arguments.ts'
 import { aroundCalls } from '../base/around-calls.ts'
 import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
-import type { GroupWork, Lease, LeaseEvent, LeaseOptions, LeaseStore, Leases, Work } from '../core/index.ts'
+import type {
+  GroupWork,
+  Lease,
+  LeaseEvent,
+  LeaseOptions,
+  LeaseStore,
+  Leases,
+  TriedWork,
+  Work,
+} from '../core/index.ts'
 
 export interface TracingOptions {
   /** Whether spans contain the names of resources and jobs. Default true. */
@@ -137,6 +146,15 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     return runWork(resource, work, (inHold) => leases.withLease(resource, inHold, options))
   }
 
+  function tryWithLease<T>(
+    resource: string | readonly string[],
+    work: Work<T> & GroupWork<T>,
+    options?: Omit<LeaseOptions, 'wait'>,
+  ): Promise<TriedWork<T>> {
+    if (typeof resource !== 'string') return leases.tryWithLease(resource, work, options)
+    return runWork(resource, work, (inHold) => leases.tryWithLease(resource, inHold, options))
+  }
+
   return {
     ...leases,
     async acquire(resource, options) {
@@ -150,8 +168,7 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
       return held(await leases.adopt(ticket, options))
     },
     withLease,
-    tryWithLease: (resource, work, options) =>
-      runWork(resource, work, (inHold) => leases.tryWithLease(resource, inHold, options)),
+    tryWithLease,
     lead: (resource, work, options) =>
       runWork(resource, work, (inHold) => leases.lead(resource, inHold, options)),
   }

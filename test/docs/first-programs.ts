@@ -33,6 +33,7 @@ export const FIRST_PROGRAMS: readonly FirstProgram[] = [
     async look(page) {
       await page.getByText('You are editing').waitFor()
       await page.getByLabel('Minutes').fill('Hello')
+      await page.getByText('Saved').waitFor()
       await page.reload()
       await expect.poll(() => page.getByLabel('Minutes').inputValue()).toBe('Hello')
     },

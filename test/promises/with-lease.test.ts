@@ -41,6 +41,21 @@ describe('tryWithLease', () => {
     expect(tried).toMatchObject({ ran: false, holder: { owner: 'Mika', token: held.token } })
   })
 
+  it('tryWithLease with several names runs the work only if all of them are free', async () => {
+    const { leases, store, another } = setUp()
+    const names = ['a', 'b'] as const
+    expect(await leases.tryWithLease(names, (group) => group.leases.map(({ resource }) => resource))).toEqual(
+      {
+        ran: true,
+        result: ['a', 'b'],
+      },
+    )
+    await another().acquire('b', { owner: 'Mika' })
+    const tried = await leases.tryWithLease(names, () => 'never')
+    expect(tried).toMatchObject({ ran: false, holder: { owner: 'Mika', resource: 'b' } })
+    expect(await store.read(['a'])).toEqual([[]])
+  })
+
   it('tryWithLease says for how long a lease that has ended still keeps the resource', async () => {
     const { leases, clock } = setUp()
     expect(await leases.tryWithLease('r', () => 'made', { atLeast: '5m' })).toMatchObject({ ran: true })

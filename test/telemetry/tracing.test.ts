@@ -115,6 +115,12 @@ describe('traced work under a lease', () => {
     return { leases, lose, [Symbol.asyncDispose]: async () => void (await close()) }
   }
 
+  it('several leases at once have no spans of their own', async () => {
+    await using bed = setUp()
+    const tried = await bed.leases.tryWithLease(['a', 'b'], (group) => group.leases.length)
+    expect(tried).toEqual({ ran: true, result: 2 })
+  })
+
   it('rejects with `lease-lost` after a loss, also if the work threw', async () => {
     await using bed = setUp()
     const cause = new Error('half done')

@@ -1,4 +1,4 @@
-import { HoldfastProvider, LockBanner, useDraft } from 'holdfast/react'
+import { DraftStatusText, HoldfastProvider, LockBanner, useDraft } from 'holdfast/react'
 import 'holdfast/react/styles.css'
 
 function Editor() {
@@ -12,6 +12,7 @@ function Editor() {
         value={state.content}
         onChange={(event) => draft?.edit(event.target.value)}
       />
+      <DraftStatusText state={state} />
     </main>
   )
 }
