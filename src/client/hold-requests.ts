@@ -2,6 +2,7 @@ import { onAbort } from '../base/abort.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { lostInJson } from '../base/json-value.ts'
 import { pauseUntilAborted } from '../base/pause.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Renewal } from '../core/index.ts'
@@ -262,4 +263,6 @@ function checkJson(content: unknown): void {
     // A cycle or a BigInt.
   }
   if (text === undefined) refuse('content', 'a JSON value', content)
+  const lost = lostInJson(content)
+  if (lost) refuse('content', 'a JSON value', content, lost)
 }

@@ -189,12 +189,15 @@ describe('a 200 that is not an answer of Holdfast', () => {
   )
 })
 
-it('the client refuses to save what JSON cannot carry', async () => {
+it('the client refuses to save what JSON cannot carry, or would change silently', async () => {
   const { requests, sent } = serve(() => undefined)
   const cycle: unknown[] = []
   cycle.push(cycle)
-  for (const content of [10n, Symbol('s'), undefined, () => {}, cycle])
+  for (const content of [10n, Symbol('s'), undefined, () => {}, cycle, new Map(), Number.NaN, [new Date(0)]])
     await expect(requests.save(content, 5)).rejects.toMatchObject({ code: 'invalid-argument' })
+  await expect(requests.save({ tags: [new Set()] }, 5)).rejects.toThrow(
+    'content: expected a JSON value, got tags[0]: a Set',
+  )
   expect(sent).toEqual([])
 })
 

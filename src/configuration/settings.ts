@@ -1,3 +1,4 @@
+import { expectObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { MAX_HEARTBEAT_PART } from '../base/options.ts'
 import { misspelt, suggest } from '../base/suggest.ts'
@@ -259,6 +260,7 @@ export function expectVariables(environment: Readonly<Record<string, unknown>>, 
 
 /** Settings given in code; the others have their defaults. */
 export function settingsOf(values: Readonly<Record<string, unknown>> = {}): Settings {
+  expectObject('settings', values)
   return resolveSettings([{ name: 'settings', label: (setting) => setting, values }])
 }
 

@@ -334,6 +334,24 @@ describe('the name in the Host header', () => {
     expect(String(error)).toContain('421')
   })
 
+  it('an option that is undefined counts as absent: the Host header is checked, and there are metrics', async () => {
+    const absent = {
+      meter: undefined,
+      listensOn: undefined,
+      bus: undefined,
+      tracing: undefined,
+      clock: undefined,
+    }
+    await using server = await start(absent)
+    expect(await requestAs(server, 'evil.test', '/healthz')).toBe(421)
+    const metrics = await fetch(`${server.url}/metrics`)
+    expect([metrics.status, (await metrics.text()).includes('holdfast_')]).toEqual([200, true])
+    await expect(createServer({ store: memoryStore(), settings: null } as never)).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: 'settings: expected an object, got null',
+    })
+  })
+
   it('the name in the Host header may be any on another address, until hosts is set', async () => {
     await using open = await start({ settings: { host: '0.0.0.0' } })
     expect(await requestAs(open, 'any.test', '/healthz')).toBe(200)

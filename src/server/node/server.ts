@@ -1,4 +1,4 @@
-import { expectOptions } from '../../base/arguments.ts'
+import { definedIn, expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
 import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
@@ -39,7 +39,8 @@ export interface HoldfastServer extends AsyncDisposable {
  */
 export async function createServer(options: ServerOptions, listening?: Listener): Promise<HoldfastServer> {
   expectOptions(options, { assets: 1, ...LOCK_SERVER_OPTIONS })
-  const { assets, ...rest } = options
+  // An option that is `undefined` must not replace a default below.
+  const { assets, ...rest } = definedIn(options) as ServerOptions
   if (assets !== undefined) expectAssets(assets)
   const settings = withKeptSecrets(settingsOf(rest.settings))
   const { clock = systemClock, clientOf } = rest
