@@ -3,14 +3,16 @@ import { aroundCalls } from '../base/around-calls.ts'
 import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
 import type {
   GroupWork,
+  LeadOptions,
   Lease,
   LeaseEvent,
   LeaseOptions,
   LeaseStore,
   Leases,
-  TriedWork,
   Work,
 } from '../core/index.ts'
+
+type Names = string | readonly string[]
 
 export interface TracingOptions {
   /** Whether spans contain the names of resources and jobs. Default true. */
@@ -113,9 +115,13 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     })
   }
 
-  /** The wait ends when the work begins for the first time. Each hold stands beside it. */
-  const runWork = async <T, R>(resource: string, work: Work<T>, begin: (work: Work<T>) => Promise<R>) => {
+  /**
+   * The wait ends when the work begins for the first time. Each hold stands beside it. Several leases at once have no
+   * spans, as with `acquireAll`.
+   */
+  const runWork = async <T, R>(resource: Names, work: Work<T>, begin: (work: Work<T>) => Promise<R>) => {
     expectFunction('work', work)
+    if (typeof resource !== 'string') return begin(work)
     const wait = openWait(resource)
     let isWaiting = true
     const endWait = (error?: unknown) => {
@@ -136,23 +142,12 @@ function tracedLeases(leases: Leases, tracer: Tracer, about: (resource: string) 
     }
   }
 
-  /** Several leases at once have no spans, as with `acquireAll`. */
-  function withLease<T>(
-    resource: string | readonly string[],
-    work: Work<T> & GroupWork<T>,
-    options?: LeaseOptions,
-  ): Promise<T> {
-    if (typeof resource !== 'string') return leases.withLease(resource, work, options)
-    return runWork(resource, work, (inHold) => leases.withLease(resource, inHold, options))
+  function withLease<T>(resource: Names, work: Work<T> & GroupWork<T>, options?: LeaseOptions): Promise<T> {
+    return runWork(resource, work, (inHold) => leases.withLease(resource as string, inHold, options))
   }
 
-  function tryWithLease<T>(
-    resource: string | readonly string[],
-    work: Work<T> & GroupWork<T>,
-    options?: Omit<LeaseOptions, 'wait'>,
-  ): Promise<TriedWork<T>> {
-    if (typeof resource !== 'string') return leases.tryWithLease(resource, work, options)
-    return runWork(resource, work, (inHold) => leases.tryWithLease(resource, inHold, options))
+  function tryWithLease<T>(resource: Names, work: Work<T> & GroupWork<T>, options?: LeadOptions) {
+    return runWork(resource, work, (inHold) => leases.tryWithLease<T>(resource as string, inHold, options))
   }
 
   return {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Response } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Block, Language, Role } from './blocks.ts'
 
@@ -32,7 +32,11 @@ export const FIRST_PROGRAMS: readonly FirstProgram[] = [
     role: 'page',
     async look(page) {
       await page.getByText('You are editing').waitFor()
+      const save = (response: Response) =>
+        response.request().method() === 'PUT' && response.url().endsWith('/minutes-42')
+      const saved = page.waitForResponse(save)
       await page.getByLabel('Minutes').fill('Hello')
+      await saved
       await page.getByText('Saved').waitFor()
       await page.reload()
       await expect.poll(() => page.getByLabel('Minutes').inputValue()).toBe('Hello')
