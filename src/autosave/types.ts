@@ -188,6 +188,8 @@ export interface AutoSave<T> extends AsyncDisposable {
    * Saves unsaved edits now. Resolves with the state after the save, whether it succeeded or failed. `overwrite`
    * replaces what another tab saved in between. That save stays in the history. Rejects with `load-failed` if
    * `overwrite` cannot read it.
+   *
+   * @throws `load-failed`
    */
   flush(options?: FlushOptions): Promise<AutoSaveState>
   /** @deprecated Use `flush`. */
@@ -196,6 +198,8 @@ export interface AutoSave<T> extends AsyncDisposable {
    * Lists what can be recovered, each verified, best first: journals based on the current save, the current save, then
    * the rest by time. `skipped` lists the saves that could not be verified. Rejects with `load-failed` if none of the
    * saves can be read, and with `other-format` if a newer version of Holdfast has saved here.
+   *
+   * @throws `load-failed`, `other-format`
    */
   restore(options?: RestoreOptions): Promise<Recovery<T>>
   /**
@@ -206,7 +210,11 @@ export interface AutoSave<T> extends AsyncDisposable {
   takeover(): Promise<AutoSaveState>
   /** @deprecated Use `takeover`. */
   takeOver(): Promise<AutoSaveState>
-  /** Lists the saves, newest first, without verifying them. Rejects with `load-failed`. */
+  /**
+   * Lists the saves, newest first, without verifying them. Rejects with `load-failed`.
+   *
+   * @throws `load-failed`
+   */
   history(): Promise<readonly Generation[]>
   /** Saves unsaved edits, or leaves them in the journal if it cannot. Then releases the lock and stops. */
   close(): Promise<void>

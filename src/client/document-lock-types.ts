@@ -27,6 +27,8 @@ export interface DocumentLock extends AsyncDisposable {
   /**
    * Reads what was last saved. Rejects with `store-failed` if it cannot be read. If `cause.error` is
    * `content_unreadable`, the stored content is damaged, and a save of the holder replaces it.
+   *
+   * @throws `too-many-requests`
    */
   load(): Promise<SavedDocument>
   /**
@@ -35,6 +37,8 @@ export interface DocumentLock extends AsyncDisposable {
    * replaces a later one. If a later call of this page was faster, its content stays and this call resolves too. If
    * another page with the same `clientId` has saved at the same time, it rejects with `stale-save`. After
    * `release` it rejects with `lease-lost`, after `close` with `closed`.
+   *
+   * @throws `lease-lost`, `stale-token`, `stale-save`, `too-large`, `too-many-requests`
    */
   save(content: unknown): Promise<void>
   /**
@@ -57,6 +61,8 @@ export interface DocumentLock extends AsyncDisposable {
    * Answers the request in the state. Save first: with `true` the other tab gets the lock. With a time, such as `'2m'`
    * (at most 10 minutes), the other one is told to wait, and this tab is asked again after it. A takeover cannot be
    * declined or postponed: then it rejects with `store-failed`.
+   *
+   * @throws `too-many-requests`
    */
   answer(answer: boolean | Duration): Promise<void>
   /** Counts as input of the user for `idleAfter`. Input in the page itself counts by itself. */

@@ -108,8 +108,8 @@ export interface Leases extends AsyncDisposable {
    */
   waiting(resource: string): Promise<readonly WaitingRecord[]>
   /**
-   * Ends the lease with this token by force, no matter who holds it, or its keeping of the resource. Resolves with whether it
-   * did. The holder is told, or notices with its next heartbeat.
+   * A forced release: ends the lease with this token, no matter who holds it, or its keeping of the resource. Resolves with
+   * whether it did. The holder is told, or notices with its next heartbeat.
    *
    * @example
    * const [holder] = await leases.holders('invoice:42')

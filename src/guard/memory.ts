@@ -2,9 +2,18 @@ import { expectFunction } from '../base/arguments.ts'
 import { expectFence, expectFresh, expectSynchronous, type Fence, type Seen } from './fence.ts'
 
 export interface MemoryGuard {
-  /** Throws `stale-token` if the guard has seen a newer lease. Write in the same tick, without an `await` between. */
+  /**
+   * Throws `stale-token` if the guard has seen a newer lease. Write in the same tick, without an `await` between.
+   *
+   * @throws `stale-token`
+   */
   check(lease: Fence): void
-  /** Checks the lease and runs the work in the same tick. Throws if the work is async: nothing protects what it does later. */
+  /**
+   * Checks the lease and runs the work in the same tick. Throws if the work is async: nothing protects what it does
+   * later.
+   *
+   * @throws `stale-token`
+   */
   write<T>(lease: Fence, work: () => T): T
 }
 

@@ -21,11 +21,16 @@ export interface MysqlGuard<Client = MysqlClient> {
    * Rejects with `stale-token` if the guard has seen a newer lease, and with `invalid-argument` if the client is a
    * pool, or a connection without an open transaction. Errors of the client are passed on unchanged. Other checks of
    * the same resource wait until your transaction ends.
+   *
+   * @throws `stale-token`
    */
   check(lease: Fence): Promise<void>
   /**
    * Opens a transaction of the pool, checks the lease, runs the work and commits. Rolls back if the work rejects.
-   * Rejects with `outcome-unknown` if the answer to COMMIT was lost. Default for `pool`: the client of the guard.
+   * Rejects with `outcome-unknown` if the answer to COMMIT was lost. Without `pool`, it is the
+   * client of the guard.
+   *
+   * @throws `stale-token`, `outcome-unknown`
    */
   write<T>(lease: Fence, work: (connection: MysqlTransaction<Client>) => T | Promise<T>): Promise<T>
   write<Pool extends MysqlClient, T>(

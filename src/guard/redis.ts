@@ -10,11 +10,17 @@ export interface RedisGuard {
   /**
    * Records the lease, so that older ones cannot write any more. Rejects with `stale-token` if the guard has seen a
    * newer lease. It protects no write of yours: `set` does. Errors of the client are passed on unchanged.
+   *
+   * @throws `stale-token`
    */
   announce(lease: Fence): Promise<void>
   /** @deprecated It is `announce`: a check alone protects no later write. */
   check(lease: Fence): Promise<void>
-  /** Checks and sets the value in one step. `px`: how long Redis keeps the value. Default: forever. */
+  /**
+   * Checks and sets the value in one step. `px`: how long Redis keeps the value; without it, forever.
+   *
+   * @throws `stale-token`
+   */
   set(lease: Fence, value: string, options?: { readonly px?: Duration }): Promise<void>
 }
 

@@ -7,11 +7,15 @@ export interface SqliteGuard<Database = SqliteDatabase> {
   /**
    * Throws `stale-token` if the guard has seen a newer lease, and `invalid-argument` if the database has no open
    * transaction. Errors of the database are passed on unchanged.
+   *
+   * @throws `stale-token`
    */
   check(lease: Fence): void
   /**
    * Opens a transaction, checks the lease, runs the work and commits. Rolls back if the work throws, or if it is async.
-   * Default for `database`: that of the guard.
+   * Without `database`, it is that of the guard.
+   *
+   * @throws `stale-token`
    */
   write<T>(lease: Fence, work: (database: Database) => T): T
   write<Other extends SqliteDatabase, T>(database: Other, lease: Fence, work: (database: Other) => T): T

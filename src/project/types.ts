@@ -171,16 +171,24 @@ export interface ProjectLocks extends AsyncDisposable {
   /**
    * Rejects with `lock-unavailable` if every attempt failed, `web-lock-unsupported` if the browser has no kind of lock,
    * `closed`, `invalid-argument`, or the reason of the signal.
+   *
+   * @throws `lock-unavailable`, `web-lock-unsupported`
    */
   acquireProjectLock(options?: AcquireProjectLockOptions): Promise<ProjectLockLease>
   /**
    * Renews now, in addition to the heartbeat and with the same retries. A Web Lock needs no renewal. Rejects with
    * `lock-renewal-failed` if the lease has ended, or with the reason of the signal.
+   *
+   * @throws `lock-renewal-failed`
    */
   renewProjectLock(lease: ProjectLockLease, options?: RenewProjectLockOptions): Promise<ProjectLockLease>
   /** Resolves even if the `.lock` could not be removed: events report that. Rejects only with `invalid-argument`. */
   releaseProjectLock(lease: ProjectLockLease, options?: ReleaseProjectLockOptions): Promise<void>
-  /** Rejects as `acquireProjectLock` does, with `lock-renewal-failed` if the lease was lost, or as `executor` does. */
+  /**
+   * Rejects as `acquireProjectLock` does, with `lock-renewal-failed` if the lease was lost, or as `executor` does.
+   *
+   * @throws `lock-unavailable`, `web-lock-unsupported`, `lock-renewal-failed`
+   */
   withProjectLock<T>(
     executor: (lease: ProjectLockLease) => Promise<T>,
     options?: WithProjectLockOptions,

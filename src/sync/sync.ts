@@ -15,7 +15,11 @@ import { checkedEntity, createWrites } from './writes.ts'
 import type { SyncMethods } from './writing.ts'
 
 export interface Sync<E extends object, S extends object = SyncSettings> extends AsyncDisposable {
-  /** Reads all stored data. The first write calls it by itself. After a failure it can be called again. */
+  /**
+   * Reads all stored data. The first write calls it by itself. After a failure it can be called again.
+   *
+   * @throws `other-format`
+   */
   bootstrap(): Promise<void>
   readonly status: SyncStatus
   readonly isBootstrapped: boolean
@@ -35,26 +39,50 @@ export interface Sync<E extends object, S extends object = SyncSettings> extends
   /**
    * Each write leaves this context in the tick in which it is made, together with the other writes of that tick, and
    * survives the end of its page. It resolves when it is stored. If that fails, `state` goes back, and it rejects.
+   *
+   * @throws `other-format`
    */
   setEntity(id: string, entity: E): Promise<void>
-  /** Sets many entities with the same number of storage calls as one. */
+  /**
+   * Sets many entities with the same number of storage calls as one.
+   *
+   * @throws `other-format`
+   */
   setEntities(entities: Iterable<readonly [id: string, entity: E]>): Promise<void>
-  /** Sets these fields, and removes those that are `undefined`. Rejects with `not-found` without the entity. */
+  /**
+   * Sets these fields, and removes those that are `undefined`. Rejects with `not-found` without the entity.
+   *
+   * @throws `not-found`, `other-format`
+   */
   patchEntity(id: string, fields: { readonly [K in keyof E]?: E[K] | undefined }): Promise<void>
   /**
    * Reads the entity under the lock, and stores what `change` returns, so no write of another context is lost. In a
    * content script, `change` may be called more than once. It survives the end of its page only when it resolves.
+   *
+   * @throws `lease-held`, `other-format`
    */
   updateEntity(id: string, change: (entity: E | undefined) => E): Promise<void>
+  /** @throws `other-format` */
   removeEntity(...ids: readonly string[]): Promise<void>
+  /** @throws `other-format` */
   updateSettings(fields: { readonly [K in keyof S]?: S[K] | undefined }): Promise<void>
-  /** Removes all entities. Settings and foreign keys stay. */
+  /**
+   * Removes all entities. Settings and foreign keys stay.
+   *
+   * @throws `other-format`
+   */
   reset(): Promise<void>
-  /** Removes the keys of entities that are not in the index, and resolves with their ids. */
+  /**
+   * Removes the keys of entities that are not in the index, and resolves with their ids.
+   *
+   * @throws `lease-held`, `other-format`
+   */
   cleanupOrphans(): Promise<readonly string[]>
   /**
    * Repairs a damaged index: it names every entity that has a key, also one whose removal was interrupted. Not for
    * `one-key`, whose index contains the entities.
+   *
+   * @throws `lease-held`, `other-format`
    */
   rebuildIndex(): Promise<void>
   /** Stops listening, and waits for unfinished writes. */

@@ -86,11 +86,23 @@ const THROWING: Readonly<Record<string, string>> = {
   leases: 'src/core/leases.ts#Leases',
   lease: 'src/core/lease.ts#Lease',
   once: 'src/once/once.ts#Once',
+  memoryGuard: 'src/guard/memory.ts#MemoryGuard',
+  postgresGuard: 'src/guard/postgres.ts#PostgresGuard',
+  mysqlGuard: 'src/guard/mysql.ts#MysqlGuard',
+  sqliteGuard: 'src/guard/sqlite.ts#SqliteGuard',
+  redisGuard: 'src/guard/redis.ts#RedisGuard',
+  etcdGuard: 'src/guard/etcd.ts#EtcdGuard',
+  documentLock: 'src/client/document-lock-types.ts#DocumentLock',
+  sync: 'src/sync/sync.ts#Sync',
+  projectLocks: 'src/project/types.ts#ProjectLocks',
+  autosave: 'src/autosave/types.ts#AutoSave',
 }
 
 function throwingIn(object: string, source: string): ExpectedRow[] {
   const [file = '', declaration = ''] = source.split('#')
-  const known = unionOf(FILE, 'LeaseErrorCode').map(({ name }) => name)
+  const known = ['LeaseErrorCode', 'LockErrorCode', 'AutoSaveErrorCode'].flatMap((union) =>
+    unionOf(FILE, union).map(({ name }) => name),
+  )
   return membersOf(file, declaration).flatMap(({ name, text }) => {
     const [, list] = /@throws ((?:`[\w-]+`(?:, )?)+)/.exec(text) ?? []
     const unknown = list?.match(/[\w-]+/g)?.filter((one) => !known.includes(one)) ?? []
