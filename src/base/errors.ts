@@ -123,19 +123,20 @@ export class LeaseError extends Error {
    */
   static is(error: unknown): error is LeaseError
   static is<Code extends LeaseErrorCode>(error: unknown, code: Code): error is LeaseErrorOf<Code>
-  static is(...[error, code]: readonly [error: unknown, code?: LeaseErrorCode]): boolean {
-    return error instanceof LeaseError && (code ?? error.code) === error.code
+  static is(error: unknown, code?: LeaseErrorCode): boolean {
+    return error instanceof LeaseError && (!code || error.code === code)
   }
 
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
     super(message, details)
     this.code = code
     this.retryable = /^(lease-held|store-unavailable|not-finished|too-many)/.test(code)
-    if (details.resource) this.resource = details.resource
-    const [holder] = details.holders ?? []
+    const { resource, holders = [] } = details
+    const [holder] = holders
+    if (resource) this.resource = resource
     if (!holder) return
     this.holder = holder
-    this.holders = details.holders as readonly LeaseRecord[]
+    this.holders = holders
   }
 }
 

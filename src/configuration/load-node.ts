@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse as parseToml } from 'smol-toml'
-import { isObject } from '../base/arguments.ts'
+import { expectOptions, isObject } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import {
   expectVariables,
@@ -15,11 +15,11 @@ import {
 
 export interface ConfigurationSources {
   /** By their names on the command line, such as `log-level`. */
-  readonly flags?: Readonly<Record<string, unknown>>
+  readonly flags?: Readonly<Record<string, unknown>> | undefined
   /** Default: `process.env`. */
-  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
   /** A file in TOML or JSON. */
-  readonly file?: string
+  readonly file?: string | undefined
 }
 
 /**
@@ -30,6 +30,7 @@ export interface ConfigurationSources {
  * const settings = loadSettings({ flags: { ttl: '1m' }, file: './holdfast.toml' })
  */
 export function loadSettings(sources: ConfigurationSources = {}): Settings {
+  expectOptions(sources, { flags: 1, environment: 1, file: 1 })
   const { flags = {}, environment = process.env, file } = sources
   expectVariables(environment)
   const variable = (setting: string) => variableOf(flagOf(setting))

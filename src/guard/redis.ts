@@ -21,7 +21,7 @@ export interface RedisGuard {
    *
    * @throws `stale-token`
    */
-  set(lease: Fence, value: string, options?: { readonly px?: Duration }): Promise<void>
+  set(lease: Fence, value: string, options?: { readonly px?: Duration | undefined }): Promise<void>
 }
 
 /**

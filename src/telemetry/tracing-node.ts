@@ -1,4 +1,4 @@
-import { expectFunction } from '../base/arguments.ts'
+import { expectBoolean, expectFunction, expectOptions } from '../base/arguments.ts'
 import { aroundCalls } from '../base/around-calls.ts'
 import { type OpenSpan, type SpanAttributes, Tracer, type TracingApi } from '../base/tracing.ts'
 import type {
@@ -48,7 +48,10 @@ const STORE_CALLS = ['acquire', 'renew', 'release', 'read', 'list', 'sweep'] as 
  * const tracing = openTelemetryTracing(api)
  * const leases = tracing.leases(createLeases(tracing.store(store)))
  */
-export function openTelemetryTracing(api: TracingApi, { names = true }: TracingOptions = {}): Tracing {
+export function openTelemetryTracing(api: TracingApi, options: TracingOptions = {}): Tracing {
+  expectOptions(options, { names: 1 })
+  const { names = true } = options
+  expectBoolean('names', names)
   const tracer = new Tracer(api)
   const about = (key: string, name: string): SpanAttributes => (names ? { [`holdfast.${key}`]: name } : {})
 

@@ -1,4 +1,4 @@
-import { expectOptions } from '../base/arguments.ts'
+import { type Complete, definedIn, expectOptions, refuse } from '../base/arguments.ts'
 import { type Duration, millisOf } from '../base/duration.ts'
 import {
   type Ask,
@@ -52,6 +52,7 @@ export interface ChaosStore extends LeaseStore {
 export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): ChaosStore {
   expectOptions(options, { faults: 1, clock: 1, random: 1 })
   const { clock = systemClock, random = () => clock.random() } = options
+  let faults = checkFaults(options.faults)
   const lastAnswers = new Map<string, unknown>()
 
   const strikes = (probability = 0) => probability > 0 && random() < probability
@@ -104,7 +105,12 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
   const chaos: ChaosStore = {
     kind: store.kind,
     supports: store.supports,
-    faults: options.faults ?? {},
+    get faults() {
+      return faults
+    },
+    set faults(next) {
+      faults = checkFaults(next)
+    },
     acquire: (ask, options) => call(() => store.acquire(withPush(ask), copyOf(options))),
     ...(store.acquireAll && {
       acquireAll: (asks: readonly Ask[], options?: CallOptions) =>
@@ -128,6 +134,29 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     [Symbol.asyncDispose]: () => store.close(),
   }
   return chaos
+}
+
+const NO_FAULTS: Complete<Omit<Faults, 'delay'>> = {
+  loseRequest: 0,
+  loseAnswer: 0,
+  failBefore: 0,
+  failAfter: 0,
+  duplicate: 0,
+  losePush: 0,
+  staleRead: 0,
+}
+
+function checkFaults(faults: Faults = {}): Faults {
+  expectOptions(faults, { delay: 1, ...NO_FAULTS }, 'faults.')
+  const { delay, ...probabilities } = faults
+  for (const [name, value] of Object.entries(definedIn(probabilities)))
+    if (!(value >= 0 && value <= 1)) refuse(`faults.${name}`, 'a probability from 0 to 1', value)
+  if (
+    delay !== undefined &&
+    !(Array.isArray(delay) && delay.length === 2 && delay.every((end) => millisOf(end) >= 0))
+  )
+    refuse('faults.delay', 'the shortest and the longest delay', delay)
+  return faults
 }
 
 /** A copy, because an answer may get lost here: a store that limits its calls must not tell the caller so. */

@@ -1,3 +1,4 @@
+import { definedIn, expectOptions, type Known } from '../base/arguments.ts'
 import { type Duration, expectTtl } from '../base/duration.ts'
 import type { LeaseStore, StoreSupport } from '../core/index.ts'
 import { askingAgainCases } from './conformance/asking-again.ts'
@@ -62,6 +63,12 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
   readonly runner?: TestRunner | undefined
 }
 
+const SUPPORTED: StoreSupport = { queue: true, push: true, expiry: true, list: true, share: true }
+const KNOWN: Known<DescribeStoreOptions<never>> = {
+  ...{ create: 1, supports: 1, ttl: 1, contention: 1, runner: 1 },
+  ...{ pass: 1, stepClock: 1, skewCaller: 1, reopen: 1, outage: 1, interruptWatch: 1 },
+}
+
 /**
  * The suite that every store must pass, ours or a stranger's. Works with any runner that has `describe` and `it`.
  *
@@ -70,7 +77,10 @@ export interface DescribeStoreOptions<H extends StoreHarness> {
  */
 export function describeStore<H extends StoreHarness>(name: string, options: DescribeStoreOptions<H>): void {
   const runner = runnerOf('describeStore', options.runner)
-  const supports = { queue: true, push: true, expiry: true, list: true, share: true, ...options.supports }
+  expectOptions<DescribeStoreOptions<H>>(options, KNOWN)
+  const given = options.supports ?? {}
+  expectOptions(given, SUPPORTED, 'supports.')
+  const supports = { ...SUPPORTED, ...definedIn(given) }
   const { contention = STORE_DEFAULTS.contention } = options
   const ttl = expectTtl(options.ttl ?? STORE_DEFAULTS.ttl)
 

@@ -75,7 +75,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'chromeMessenger(_)',
   ],
   'server/index': ['createLockServer({ ..._, store })', 'createChannels(_)', 'memoryDocuments(_)'],
-  'server/node/index': ['createServer({ ..._, store })'],
+  'server/node/index': ['createServer({ ..._, store })', 'loadSettings(_)'],
   'telemetry/index': [
     'createCollector({ ..._, sinks: [] })',
     "httpSink('/telemetry', _)",
@@ -83,8 +83,26 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'new Analysis(_)',
     "postJson('https://example.com', {}, _)",
   ],
-  'telemetry/index-node': ["fileSink('.', _)", 'collect({ ..._, input: [] })', 'score(_)', 'report(_)'],
-  'testing/index': ['chaosStore(store, _)', 'fakeBrowser({ ..._, clock: new FakeClock() })'],
+  'telemetry/index-node': [
+    "fileSink('.', _)",
+    'collect({ ..._, input: [] })',
+    'score(_)',
+    'report(_)',
+    'openTelemetryTracing(tracer, _)',
+  ],
+  'testing/index': [
+    'chaosStore(store, _)',
+    'chaosStore(store, { faults: _ })',
+    'Object.assign(chaosStore(store), { faults: _ })',
+    'fakeBrowser({ ..._, clock: new FakeClock() })',
+    "describeStore('own', { ..._, create: open, runner })",
+    "describeStore('own', { create: open, runner, supports: _ })",
+  ],
+  'testing/node/index': [
+    "describeLifetime('own', { ..._, module: '', address: open, runner })",
+    "describeTorture('own', { ..._, module: '', address: open, runner })",
+    "describeTorture('own', { module: '', address: open, runner, supports: _ })",
+  ],
 }
 
 const SCOPE = {
@@ -99,6 +117,8 @@ const SCOPE = {
   firestore: new Firestore(),
   nats: { isClosed() {}, status() {}, publish() {}, subscribe() {}, flush() {}, jetstream() {} },
   database: { exec() {}, prepare() {} },
+  runner: { describe() {}, it() {} },
+  tracer: { trace: { getTracer() {} }, context: {}, propagation: {} },
 }
 
 describe('an unknown option is refused by name:', () => {

@@ -2,6 +2,7 @@
  * Stores with one planted mistake each, to test the suite itself: `describeStore` must fail on every one of them. A
  * mutant that passes shows a rule that nobody checks, or a hook that the harness does not offer.
  */
+import { expectOneOf } from '../../base/arguments.ts'
 import type { LeaseStore } from '../../core/index.ts'
 import { failingMutants } from './failing.ts'
 import { holdingMutants } from './holding.ts'
@@ -14,6 +15,7 @@ import { togetherMutants } from './together.ts'
 
 /** Returns the store with the mistake of this name. The store itself stays as it is. */
 export function mutateStore(store: LeaseStore, mistake: StoreMistake): LeaseStore {
+  expectOneOf('mistake', mistake, Object.keys(MUTANTS))
   const mutant: Mutant = MUTANTS[mistake]
   return { ...methodsOf(store), ...mutant.mutate(store) }
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { expectOptions, type Known } from '../../base/arguments.ts'
 import { type Duration, expectTtl } from '../../base/duration.ts'
 import { check } from '../conformance/check.ts'
 import { ALIVE_LIMIT_MS, LIFETIME_DEFAULTS } from '../options.ts'
@@ -21,6 +22,8 @@ export interface LifetimeOptions {
   readonly runner?: TestRunner | undefined
 }
 
+export const LIFETIME_OPTIONS: Known<LifetimeOptions> = { module: 1, address: 1, ttl: 1, runner: 1 }
+
 /** What Node says of a process whose top-level `await` nothing will ever settle. */
 const UNSETTLED_EXIT_CODE = 13
 
@@ -31,6 +34,11 @@ const UNSETTLED_EXIT_CODE = 13
  * describeLifetime('mine', { module: new URL('./open-store.ts', import.meta.url), address: () => 'tcp://localhost' })
  */
 export function describeLifetime(name: string, options: LifetimeOptions): void {
+  expectOptions(options, LIFETIME_OPTIONS)
+  runLifetime(name, options)
+}
+
+export function runLifetime(name: string, options: LifetimeOptions): void {
   const ttl = lifetimeTtl(options)
   const runner = runnerOf('describeLifetime', options.runner)
 

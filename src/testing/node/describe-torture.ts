@@ -1,13 +1,20 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { definedIn, expectOptions, type Known } from '../../base/arguments.ts'
 import type { StoreSupport } from '../../core/index.ts'
 import { check, checkEqual } from '../conformance/check.ts'
 import { HANG_MS, TORTURE_DEFAULTS } from '../options.ts'
 import { caseTimeoutMs, runnerOf, skipCase } from '../runner.ts'
 import { holdsOf, violations, waitsOf } from './checker.ts'
 import { Crew } from './crew.ts'
-import { describeLifetime, type LifetimeOptions, lifetimeTtl, moduleUrl } from './describe-lifetime.ts'
+import {
+  LIFETIME_OPTIONS,
+  type LifetimeOptions,
+  lifetimeTtl,
+  moduleUrl,
+  runLifetime,
+} from './describe-lifetime.ts'
 import { readLog } from './observation.ts'
 import { freezeUntilLost, handOver, handOverUntil, killHoldersAndWaiters, stopHolders } from './scenarios.ts'
 
@@ -36,6 +43,12 @@ export interface TortureOptions extends LifetimeOptions {
   readonly log?: ((line: string) => void) | undefined
 }
 
+const SUPPORTED = { queue: true, share: true }
+const TORTURE_OPTIONS: Known<TortureOptions> = {
+  ...LIFETIME_OPTIONS,
+  ...{ supports: 1, workers: 1, kills: 1, stops: 1, restarts: 1, freeze: 1, restart: 1, log: 1 },
+}
+
 const RESOURCES = ['north', 'south']
 
 /**
@@ -47,14 +60,16 @@ const RESOURCES = ['north', 'south']
  * describeTorture('mine', { module: new URL('./open-store.ts', import.meta.url), address: (directory) => `${directory}/db` })
  */
 export function describeTorture(name: string, options: TortureOptions): void {
+  expectOptions(options, TORTURE_OPTIONS)
+  expectOptions(options.supports ?? {}, SUPPORTED, 'supports.')
   const { freeze, restart, log } = options
   const { workers = TORTURE_DEFAULTS.workers, restarts = TORTURE_DEFAULTS.restarts } = options
   const { kills = TORTURE_DEFAULTS.kills, stops = TORTURE_DEFAULTS.stops } = options
   const runner = runnerOf('describeTorture', options.runner)
   const ttl = lifetimeTtl(options)
-  const supports = { queue: true, share: true, ...options.supports }
+  const supports = { ...SUPPORTED, ...definedIn(options.supports ?? {}) }
 
-  describeLifetime(name, options)
+  runLifetime(name, options)
   runner.describe(`${name}: leases of real processes`, () => {
     test(
       'have one holder at a time, in the order of the queue, while holders and waiters are killed',
