@@ -52,7 +52,6 @@ export interface ChaosStore extends LeaseStore {
 export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): ChaosStore {
   expectOptions(options, { faults: 1, clock: 1, random: 1 })
   const { clock = systemClock, random = () => clock.random() } = options
-  let faults = checkFaults(options.faults)
   const lastAnswers = new Map<string, unknown>()
 
   const strikes = (probability = 0) => probability > 0 && random() < probability
@@ -102,15 +101,9 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
 
   const withPush = (ask: Ask) => mapCallbacks(ask, push)
 
-  const chaos: ChaosStore = {
+  const chaos = withFaults(options.faults, {
     kind: store.kind,
     supports: store.supports,
-    get faults() {
-      return faults
-    },
-    set faults(next) {
-      faults = checkFaults(next)
-    },
     acquire: (ask, options) => call(() => store.acquire(withPush(ask), copyOf(options))),
     ...(store.acquireAll && {
       acquireAll: (asks: readonly Ask[], options?: CallOptions) =>
@@ -132,8 +125,17 @@ export function chaosStore(store: LeaseStore, options: ChaosOptions = {}): Chaos
     watch: (on, query) => call(() => store.watch(push<[StoreEvent]>(on), query)),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),
-  }
+  })
   return chaos
+}
+
+/** Faults that are set later are checked, too. */
+function withFaults(given: Faults | undefined, store: LeaseStore): ChaosStore {
+  let faults = checkFaults(given)
+  const set = (next: Faults) => {
+    faults = checkFaults(next)
+  }
+  return Object.defineProperty(store, 'faults', { enumerable: true, get: () => faults, set }) as ChaosStore
 }
 
 const NO_FAULTS: Complete<Omit<Faults, 'delay'>> = {
