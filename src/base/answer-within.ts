@@ -16,7 +16,8 @@ export interface Asked {
 
 /**
  * The answer of a store, or `store-unavailable` after `ms`. `Infinity`: the store limits the call, so no timer is
- * needed. `stop` ends it early: it rejects with that reason. The call itself continues.
+ * needed. `stop` ends it early: it rejects with that reason, and the call itself continues. If the store has set `limited`
+ * on it, that counts for this call.
  */
 export function answerWithin<T>(
   answer: Promise<T>,
@@ -36,8 +37,11 @@ export function answerWithin<T>(
       if (ticksLeft-- > 0) cancel = clock.setTimer(tick, ms / TICKS)
       else fail(noAnswer(store, `no answer within ${Math.ceil(ms)} ms`, resource))
     }
-    if (ms < Infinity) tick()
-    stop?.listen(fail)
+    if (ms < Infinity && !stop?.limited) tick()
+    if (stop) {
+      stop.limited = false
+      stop.listen(fail)
+    }
     answer.then((value) => {
       cancel()
       resolve(value)

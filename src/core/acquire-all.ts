@@ -116,11 +116,10 @@ async function acquireTogether(
   })
   for (const ask of asks) emit(ask, { type: 'attempt', attempt: 1 })
   const sent = tools.moment(clock)
-  stop.limited = false
   const call = store.acquireAll(asks, stop)
   const patience = wait ? Math.max(wait, tools.FIRST_CALL_MS) : Infinity
-  const isLimited = stop.limited && callTimeout <= patience
-  const limit = isLimited ? Infinity : Math.min(callTimeout, patience)
+  stop.limited &&= callTimeout <= patience
+  const limit = Math.min(callTimeout, patience)
   try {
     const grants = await tools.answerWithin(call, limit, context, names[0], stop)
     stop.throwIfAborted()

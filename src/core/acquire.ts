@@ -77,14 +77,10 @@ export async function acquire(
           waits: wait > 0,
           waitAt: (place) =>
             sleep(Infinity, onRefused({ granted: false, holders: [], place, retryIn: null })),
-          answer(read) {
-            stop.limited = false
-            const reading = read(stop)
-            return answerWithin(reading, stop.limited ? Infinity : callTimeout, context, resource, stop)
-          },
+          answer: (read) => answerWithin(read(stop), callTimeout, context, resource, stop),
           refused: (refusal) => reason(onRefused(refusal)),
         })
-      queued = stop.limited = false
+      queued = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })
       // The answer covers earlier wake-ups. Later ones must be kept.
@@ -96,8 +92,8 @@ export async function acquire(
       try {
         // A store that queues requests limits the time of those that it has sent.
         const limit = Math.min(queued ? Infinity : callTimeout, patience)
-        const isLimited = stop.limited && limit === callTimeout
-        const answer = await answerWithin(call, isLimited ? Infinity : limit, context, resource, stop)
+        stop.limited &&= limit === callTimeout
+        const answer = await answerWithin(call, limit, context, resource, stop)
         stop.throwIfAborted()
         if (answer.granted) {
           const { lease, replaced } = answer

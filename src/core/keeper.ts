@@ -163,8 +163,7 @@ export function createKeeper(
   async function renewWith(changes?: Partial<RenewAsk>): Promise<void> {
     if (!keeper.isHeld())
       throw loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    const renewing = beat(changes)
-    await answerWithin(renewing, loss.limited ? Infinity : callTimeout, context, resource, loss)
+    await answerWithin(beat(changes), callTimeout, context, resource, loss)
     // The store may have refused, or another caller may have ended the lease meanwhile.
     loss.throwIfAborted()
   }

@@ -45,8 +45,7 @@ export async function adopt(tools: Tools, ticket: LeaseTicket, own: AdoptOptions
       const options = manager.check(resource, { ...own, ttl: own.ttl ?? ttl })
       const sent = moment(clock)
       const renewing = store.renew({ resource, id, ttl: options.ttl, endsWithProcess }, stop)
-      const limit = stop.limited ? Infinity : callTimeout
-      const renewal = await answerWithin(renewing, limit, context, resource, stop)
+      const renewal = await answerWithin(renewing, callTimeout, context, resource, stop)
       if (!renewal.ok || renewal.lease.token !== token)
         throw new LeaseError('lease-lost', `the lease of ${resource} ended before it was adopted`, {
           resource,

@@ -47,11 +47,8 @@ export async function query(
   const { PREFIX, answerWithin, resourceOf } = tools
   const { store, callTimeout } = context
   tools.expectMethods('store', store, 'a LeaseStore with the looking half', 'list', 'read')
-  const answer = <T>(call: Promise<T> | undefined) => {
-    const limit = stop.limited ? Infinity : callTimeout
-    stop.limited = false
-    return answerWithin(call as Promise<T>, limit, context, '', stop)
-  }
+  const answer = <T>(call: Promise<T> | undefined) =>
+    answerWithin(call as Promise<T>, callTimeout, context, '', stop)
 
   const locks = new Map<string, NamedLock>()
   for (const request of own) {
