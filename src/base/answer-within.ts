@@ -15,9 +15,9 @@ export interface Asked {
 }
 
 /**
- * The answer of a store, or `store-unavailable` after `ms`. `Infinity`: the store limits the call, so no timer is
- * needed. `stop` ends it early: it rejects with that reason, and the call itself continues. If the store has set `limited`
- * on it, that counts for this call.
+ * The answer of a store, or `store-unavailable` after `ms`. No timer is needed if the store limits the call: then `ms` is
+ * `Infinity`, or the call was made with `stop`, which says so. `stop` ends it early: it rejects with that reason. The call
+ * itself continues.
  */
 export function answerWithin<T>(
   answer: Promise<T>,
@@ -37,11 +37,8 @@ export function answerWithin<T>(
       if (ticksLeft-- > 0) cancel = clock.setTimer(tick, ms / TICKS)
       else fail(noAnswer(store, `no answer within ${Math.ceil(ms)} ms`, resource))
     }
-    if (ms < Infinity && !stop?.limited) tick()
-    if (stop) {
-      stop.limited = false
-      stop.listen(fail)
-    }
+    if (ms < Infinity && !(stop?.limited && ms === stop.timeout)) tick()
+    stop?.listen(fail)
     answer.then((value) => {
       cancel()
       resolve(value)

@@ -118,7 +118,6 @@ async function acquireTogether(
   const sent = tools.moment(clock)
   const call = store.acquireAll(asks, stop)
   const patience = wait ? Math.max(wait, tools.FIRST_CALL_MS) : Infinity
-  stop.limited &&= callTimeout <= patience
   const limit = Math.min(callTimeout, patience)
   try {
     const grants = await tools.answerWithin(call, limit, context, names[0], stop)

@@ -80,7 +80,7 @@ export async function acquire(
           answer: (read) => answerWithin(read(stop), callTimeout, context, resource, stop),
           refused: (refusal) => reason(onRefused(refusal)),
         })
-      queued = false
+      queued = stop.limited = false
       sent = moment(clock)
       emit(ask, { type: 'attempt', attempt: ++attempts })
       // The answer covers earlier wake-ups. Later ones must be kept.
@@ -91,9 +91,13 @@ export async function acquire(
       const patience = wait ? Math.max(left(), attempts > 1 ? 0 : FIRST_CALL_MS) : Infinity
       try {
         // A store that queues requests limits the time of those that it has sent.
-        const limit = Math.min(queued ? Infinity : callTimeout, patience)
-        stop.limited &&= limit === callTimeout
-        const answer = await answerWithin(call, limit, context, resource, stop)
+        const answer = await answerWithin(
+          call,
+          Math.min(queued ? Infinity : callTimeout, patience),
+          context,
+          resource,
+          stop,
+        )
         stop.throwIfAborted()
         if (answer.granted) {
           const { lease, replaced } = answer

@@ -94,8 +94,8 @@ export function createKeeper(
   /** Renewals that failed since the last one that succeeded. */
   let failures = 0
   let lastFailure: LeaseError | undefined
-  /** A renewal was sent, and none was answered since. */
-  let isUnanswered = false
+  /** The options of the renewal that was sent last, if none was answered since. */
+  let unanswered: CallOptions | undefined
   let cancelTimer = () => {}
   let renewal: Promise<void> | undefined
   let released: Promise<void> | undefined
@@ -163,7 +163,8 @@ export function createKeeper(
   async function renewWith(changes?: Partial<RenewAsk>): Promise<void> {
     if (!keeper.isHeld())
       throw loss.reason ?? new LeaseError('lease-lost', `${resource} was released`, { resource })
-    await answerWithin(beat(changes), callTimeout, context, resource, loss)
+    const answer = beat(changes)
+    await answerWithin(answer, unanswered?.limited ? Infinity : callTimeout, context, resource, loss)
     // The store may have refused, or another caller may have ended the lease meanwhile.
     loss.throwIfAborted()
   }
@@ -179,12 +180,9 @@ export function createKeeper(
       beatIn(waits ? Infinity : Math.min(callTimeout, ttl / 6))
     }
     queued()
-    isUnanswered = true
+    unanswered = { timeout: callTimeout, queued }
     try {
-      const call: CallOptions = { timeout: callTimeout, queued }
-      const renewing = store.renew(ask, call)
-      loss.limited = call.limited
-      const answer = await renewing
+      const answer = await store.renew(ask, unanswered)
       if (!answer.ok) return lose('refused')
       const { lease } = answer
       const at = moment(clock)
@@ -194,7 +192,7 @@ export function createKeeper(
       set(next)
       failures = 0
       lastFailure = undefined
-      isUnanswered = false
+      unanswered = undefined
       expiresAt = lease.expiresAt
       const remaining = (before ?? next).until.mono - at.mono
       emit(record, { type: 'renewed', expiresAt, remaining: remaining === Infinity ? null : remaining })
@@ -221,7 +219,7 @@ export function createKeeper(
 
   function onLost(reason: LossReason, heldFor: number): void {
     const isLate = reason === 'deadline' && !lastFailure
-    if (isLate && isUnanswered) lastFailure = noAnswer(store, 'no answer to a renewal')
+    if (isLate && unanswered) lastFailure = noAnswer(store, 'no answer to a renewal')
     const isBusy = isLate && heartbeat < Infinity
     const why = lastFailure?.message ?? (isBusy && 'this process was busy or stopped')
     const message = `the lease of ${resource} was lost (${reason})${why ? `: ${why}` : ''}`

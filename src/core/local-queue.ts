@@ -58,7 +58,10 @@ export function createLocalQueue(
       }
       // Somebody waits: it was refused, or others are ahead. A first request under way is no reason to refuse.
       if (!waited.has(resource)) return
-      const [found = []] = await answer(async (call) => store.read?.([resource], call) ?? [])
+      const [found = []] = await answer(async (call) => {
+        call.limited = false
+        return store.read?.([resource], call) ?? []
+      })
       const holders = found.filter(({ state }) => state === 'held')
       const keptFor = found.find(({ state }) => state === 'kept')?.remaining ?? 0
       throw refused({ granted: false, holders, place: null, retryIn: null, keptFor })

@@ -47,8 +47,12 @@ export async function query(
   const { PREFIX, answerWithin, resourceOf } = tools
   const { store, callTimeout } = context
   tools.expectMethods('store', store, 'a LeaseStore with the looking half', 'list', 'read')
-  const answer = <T>(call: Promise<T> | undefined) =>
-    answerWithin(call as Promise<T>, callTimeout, context, '', stop)
+  const answer = <T>(call: Promise<T> | undefined) => {
+    const answered = answerWithin(call as Promise<T>, callTimeout, context, '', stop)
+    // The store may not limit the next call.
+    stop.limited = false
+    return answered
+  }
 
   const locks = new Map<string, NamedLock>()
   for (const request of own) {
