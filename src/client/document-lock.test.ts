@@ -334,6 +334,33 @@ describe('without a WebSocket', () => {
     expect(lock.state.request).toBeNull()
   })
 
+  it('a postponed request for a handoff survives a proxy that ends long requests, and the holder is asked once', async () => {
+    await using bed = await serviceBed()
+    const network = connect(bed)
+    await using lock = open(bed, { name: 'Aoi' })
+    const holder = bed.browser('holder')
+    await holder.call('POST', LOCK)
+    const heard = bed.socket('room-1')
+    let cut = 0
+    network.onResponse = (request) => {
+      if (request === `POST ${LOCK}/request` && cut++ % 2 === 0) throw new TypeError('cut by a proxy')
+    }
+    const asking = lock.requestHandoff()
+    await eventually(() => expect(heard.at(-1)?.event).toBe('document.takeover-requested'))
+    const { request_id } = Object(heard.at(-1)?.data)
+    await holder.call('POST', `${LOCK}/request/answer`, { request_id, postpone_ms: 120_000 })
+    await eventually(async () => {
+      await bed.clock.advance(1000)
+      await holder.call('PUT', LOCK)
+      expect(lock.state.demand).toBe('postponed')
+      expect(cut).toBeGreaterThan(4)
+    })
+    await holder.call('POST', `${LOCK}/request/answer`, { request_id, granted: true })
+    network.onResponse = () => {}
+    expect(await asking).toBe(true)
+    expect(heard.filter(({ event }) => event === 'document.takeover-requested')).toHaveLength(1)
+  })
+
   it('tells the developer of a page, once', async () => {
     await using bed = await serviceBed()
     const network = connect(bed)

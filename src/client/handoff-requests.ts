@@ -18,6 +18,7 @@ export interface HandoffRequestsOptions {
 }
 
 const POSTPONED = { request_id: 'string', postponed_ms: 'number', answer_within_ms: 'number' } as const
+const PENDING = { error: 'string', postponed_ms: 'number', answer_within_ms: 'number' } as const
 const REQUEST = { request_id: 'string', answer_within_ms: 'number' } as const
 
 type Field = 'request' | 'passedBy'
@@ -38,6 +39,8 @@ export class HandoffRequests {
     const { view } = this.#options
     if (!view.state.request && hasShape(body.request, REQUEST))
       view.change({ request: this.#requestOf(body.request) })
+    // Also for a tab that does not get the event.
+    if (body.error === 'handover_pending' && hasShape(body, PENDING)) this.#wait(body)
   }
 
   onEvent(event: string, data: Body): void {
@@ -59,16 +62,21 @@ export class HandoffRequests {
   }
 
   #onPostponed(data: Body & Shaped<typeof POSTPONED>): void {
-    const { clock, view, onPostponed } = this.#options
+    const { clock, view } = this.#options
     const now = clock.now()
     const postponedUntil = now + data.postponed_ms
     const times = { postponedUntil, until: now + data.answer_within_ms }
     this.#changeRequest('request', data, times)
     this.#changeRequest('passedBy', data, times)
-    if (view.state.demand === 'asking' && isSameTab(personOf(data.by), view.state.me)) {
-      view.change({ demand: 'postponed', postponedUntil })
-      onPostponed(data.answer_within_ms)
-    }
+    if (isSameTab(personOf(data.by), view.state.me)) this.#wait(data)
+  }
+
+  /** The holder has asked this tab for time. */
+  #wait(data: Pick<Shaped<typeof POSTPONED>, 'postponed_ms' | 'answer_within_ms'>): void {
+    const { clock, view, onPostponed } = this.#options
+    if (view.state.demand !== 'asking') return
+    view.change({ demand: 'postponed', postponedUntil: clock.now() + data.postponed_ms })
+    onPostponed(data.answer_within_ms)
   }
 
   /** If the event is about the open request. `null`: that request is over. */

@@ -1,4 +1,3 @@
-import { onAbort } from '../base/abort.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -16,8 +15,8 @@ import {
   CUT_OFF_MS,
   LONGEST_DECISION_MS,
   MOST_WAIT_DOUBLINGS,
-  NO_LIMIT_MS,
   RESPONSE_MS,
+  SHORTEST_REQUEST_WAIT_MS,
   SHORTEST_WAIT_MS,
 } from './rare-options.ts'
 import { createSaveSequence, type SaveSequence } from './save-sequence.ts'
@@ -59,7 +58,8 @@ export class HoldRequests implements KeepStore {
   /** Cuts off the requests that were sent before a withdrawal. */
   #sent = new AbortController()
   #withdrawal: Promise<unknown> | undefined
-  #extendDemand = (_answerWithinMs: number) => {}
+  /** When the holder has decided at the latest about a demand. */
+  #answerBy = 0
 
   constructor(options: HoldRequestsOptions, requests: LockRequests) {
     this.#options = options
@@ -112,31 +112,19 @@ export class HoldRequests implements KeepStore {
   /** Requests the lock that another tab holds. Resolves when that is decided. */
   async demand(how: 'takeover' | 'request', stop: AbortSignal): Promise<Grant | Demand> {
     const { clock } = this.#options
-    const sent = moment(clock)
     const earlier = this.#withdrawal
-    const ending = new AbortController()
-    let cancelLimit = () => {}
-    this.#extendDemand = (ms) => {
-      cancelLimit()
-      const end = () => ending.abort(Error(`no answer within ${ms + RESPONSE_MS} ms`))
-      cancelLimit = clock.setTimer(end, ms + RESPONSE_MS, true)
-    }
-    const limitMs = () => {
-      const { grace_ms = LONGEST_DECISION_MS, answer_within_ms = LONGEST_DECISION_MS } = this.#requests.terms
-      this.#extendDemand(Number(how === 'takeover' ? grace_ms : answer_within_ms))
-      return NO_LIMIT_MS
-    }
+    let sent = moment(clock)
     let response: ApiResponse
     try {
-      response = await this.#post(`${this.#requests.lockPath}/${how}`, { limitMs, stop, ending })
+      response = await this.#askHolder(how, stop, () => {
+        sent = moment(clock)
+      })
     } catch (error) {
       // The response may be lost, and the lock this tab's.
       const isUnclear = asLeaseError(error).code === 'store-unavailable' && this.#withdrawal === earlier
       const grant = isUnclear && (await this.#ask(0, stop))
       if (grant) return grant
       throw error
-    } finally {
-      cancelLimit()
     }
     const decision = DECISIONS[String(response.body.error)]
     if (decision) return decision
@@ -147,7 +135,47 @@ export class HoldRequests implements KeepStore {
 
   /** The holder has asked for time, and answers within this time. So `demand` waits for longer. */
   extendDemand(answerWithinMs: number): void {
-    this.#extendDemand(answerWithinMs)
+    this.#answerBy = this.#options.clock.monotonic() + answerWithinMs
+  }
+
+  /**
+   * Sends a demand again until it is decided, because proxies end requests that stay open for long. The server goes on
+   * with the same question to the holder.
+   */
+  async #askHolder(how: 'takeover' | 'request', stop: AbortSignal, onSend: () => void): Promise<ApiResponse> {
+    const { url, clock } = this.#options
+    const { lockPath } = this.#requests
+    const withdrawal = this.#withdrawal
+    /** The server has the request. */
+    let isOpen = false
+    for (let failures = 0; ; stop.throwIfAborted()) {
+      let sentAt = clock.monotonic()
+      try {
+        const response = await this.#post(() => {
+          const { grace_ms, answer_within_ms } = this.#requests.terms
+          const decidedMs = Number((how === 'takeover' ? grace_ms : answer_within_ms) ?? LONGEST_DECISION_MS)
+          const waitMs = Math.min(longestWait(url), decidedMs)
+          sentAt = clock.monotonic()
+          if (!isOpen) this.extendDemand(decidedMs)
+          onSend()
+          return { path: `${lockPath}/${how}?wait=${Math.ceil(waitMs) / 1000}`, limit: waitMs + RESPONSE_MS }
+        }, stop)
+        const { error, answer_within_ms } = response.body
+        if (error !== 'handover_pending') return response
+        this.extendDemand(Number(answer_within_ms))
+        failures = 0
+        isOpen = true
+      } catch (cause) {
+        const now = clock.monotonic()
+        isOpen ||= now - sentAt >= SHORTEST_REQUEST_WAIT_MS
+        const isOver = stop.aborted || this.#withdrawal !== withdrawal || now > this.#answerBy + RESPONSE_MS
+        if (!isOpen || isOver || asLeaseError(cause).code !== 'store-unavailable') throw cause
+        onFailedWait(url, cause, now - sentAt)
+        const rest = sentAt + SHORTEST_WAIT_MS * 2 ** failures - now
+        failures = Math.min(failures + 1, MOST_WAIT_DOUBLINGS)
+        if (rest > 0) await pauseUntilAborted(clock, rest, stop)
+      }
+    }
   }
 
   /** The lease that this tab had, if the server still counts it as this tab's. */
@@ -214,16 +242,13 @@ export class HoldRequests implements KeepStore {
   async #ask(waitMs: number, stop: AbortSignal): Promise<Grant | null> {
     const sent = moment(this.#options.clock)
     const query = waitMs > 0 ? `?wait=${Math.ceil(waitMs) / 1000}` : ''
-    const limitMs = () => waitMs + RESPONSE_MS
-    const response = await this.#post(this.#requests.lockPath + query, { limitMs, stop })
+    const path = this.#requests.lockPath + query
+    const response = await this.#post(() => ({ path, limit: waitMs + RESPONSE_MS }), stop)
     return response.status === 409 ? null : { lease: this.#leaseOf(response), sent }
   }
 
-  /** `limitMs` is called when the request is sent. `ending` ends it before that limit. */
-  async #post(
-    path: string,
-    { limitMs, stop, ending = new AbortController() }: PostOptions,
-  ): Promise<ApiResponse> {
+  /** `describe` is called when the request is sent. */
+  async #post(describe: () => { path: string; limit: number }, stop: AbortSignal): Promise<ApiResponse> {
     const { former, name } = this.#options
     const { keepSession, observed } = this.#requests
     // A withdrawal that arrives later would end what this request is granted.
@@ -232,10 +257,8 @@ export class HoldRequests implements KeepStore {
     await keepSession()
     stop.throwIfAborted()
     const { signal } = this.#sent
-    const unlisten = onAbort(signal, () => ending.abort(signal.reason))
     const body = { name: name() }
-    const limit = limitMs()
-    return observed({ method: 'POST', path, body, limit, signal: ending.signal }).finally(unlisten)
+    return observed({ method: 'POST', ...describe(), body, signal })
   }
 
   #leaseOf(response: ApiResponse): LeaseRecord {
@@ -243,12 +266,6 @@ export class HoldRequests implements KeepStore {
     // All that is read of it. The server releases by token.
     return { resource: this.#options.roomId, id: String(token), token, remaining } as LeaseRecord
   }
-}
-
-interface PostOptions {
-  readonly limitMs: () => number
-  readonly stop: AbortSignal
-  readonly ending?: AbortController
 }
 
 function expectSuccess(response: ApiResponse): void {

@@ -18,8 +18,6 @@ export const SAFE_WAIT_PART = 0.8
 export const CUT_OFF_MS = 1000
 /** The longest time that any server gives a holder to save or to answer. One of an earlier version does not say it. */
 export const LONGEST_DECISION_MS = 300_000
-/** A demand has a limit of its own, which the holder may extend. */
-export const NO_LIMIT_MS = 3_600_000
 
 /** For this long after the next heartbeat of an agreed handoff, the end of the lock is not a loss. */
 export const HANDOFF_MS = 5000

@@ -57,6 +57,13 @@ export const handoffRequest = v.object({
 const asked = { request: v.exactOptional(handoffRequest) }
 export const lockGranted = v.object({ ...success.entries, ...held, token, ...asked, ...terms })
 export const lockRenewed = v.object({ ...success.entries, ...held, token, ...asked })
+/** The time of the request is over, and the question to the holder still open. Ask again soon, or it ends. */
+export const handoffPending = v.object({
+  error: v.literal('handover_pending'),
+  message: v.string(),
+  answer_within_ms: milliseconds,
+  postponed_ms: v.exactOptional(milliseconds),
+})
 export const alreadyLocked = v.object({
   error: v.literal('already_locked'),
   message: v.string(),

@@ -2,17 +2,21 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { eventually } from '../../test/eventually.ts'
 import {
   type Answer,
-  type Browser,
+  Browser,
   type Heard,
+  ORIGIN,
   type ServiceBed,
   serviceBed,
   story,
 } from '../../test/server/service-bed.ts'
 import type { BusMessage } from './bus.ts'
 import { memoryBus } from './buses/memory.ts'
+import { createLockServer } from './index.ts'
 
 const DOCUMENT = '/api/documents/room-1'
 const LOCK = `${DOCUMENT}/lock`
+
+const SECRETS = { cookieSecrets: ['a secret of all nodes'], channelSecret: 'another secret of all nodes' }
 
 let bed: ServiceBed
 let holder: Browser
@@ -454,3 +458,132 @@ function answer(by: Browser, granted: boolean): Promise<Answer> {
 function save(by: Browser, content: unknown): Promise<Answer> {
   return by.call('PUT', DOCUMENT, { content, token })
 }
+
+describe('a demand that is sent again and again, because proxies end long requests', () => {
+  const ask = (browser: Browser, seconds: number, kind = 'request') =>
+    browser.call('POST', `${LOCK}/${kind}?wait=${seconds}`, { name: 'Aoi' })
+  /** Lets time pass until the request has its answer. */
+  async function answerTo(request: Promise<Answer>): Promise<Answer> {
+    let found: Answer | undefined
+    void request.then((answer) => (found = answer))
+    await eventually(async () => {
+      await bed.clock.advance(500)
+      expect(found).toBeDefined()
+    })
+    return request
+  }
+  const answered = () => heard.filter(({ event }) => event === 'document.takeover-answered')
+  const questions = () => heard.filter(({ event }) => event === 'document.takeover-requested')
+
+  it('a demand that is sent again is the same question to the holder', async () => {
+    const first = ask(other, 4)
+    await isAsked()
+    const { body } = await answerTo(first)
+    expect(body).toMatchObject({ error: 'handover_pending' })
+    expect(body).toHaveProperty('answer_within_ms')
+    const second = ask(other, 4)
+    expect((await holder.call('GET', LOCK)).body).toHaveProperty('request')
+    await answer(holder, true)
+    expect((await second).status).toBe(200)
+    expect(questions()).toHaveLength(1)
+  })
+
+  it('a demand gets what the holder has answered while no request was open', async () => {
+    const first = ask(other, 4)
+    await isAsked()
+    await answerTo(first)
+    await answer(holder, false)
+    await bed.clock.advance(1000)
+    expect((await ask(other, 4)).body.error).toBe('handover_declined')
+  })
+
+  it('a demand that the holder has postponed says for how long', async () => {
+    const first = ask(other, 4)
+    await isAsked()
+    const { request_id } = Object(requested())
+    await holder.call('POST', `${LOCK}/request/answer`, { request_id, postpone_ms: 120_000 })
+    const body = Object((await answerTo(first)).body)
+    expect(body.postponed_ms).toBeGreaterThan(100_000)
+    expect(body.answer_within_ms - body.postponed_ms).toBe(15_000)
+  })
+
+  it('a demand survives a connection that was cut, and ends when the client does not come back', async () => {
+    const cut = new AbortController()
+    const first = other.call('POST', `${LOCK}/request?wait=4`, {}, { signal: cut.signal })
+    await isAsked()
+    cut.abort()
+    expect((await first).status).toBe(499)
+    await bed.clock.advance(2900)
+    const second = ask(other, 4)
+    expect((await answerTo(second)).body.error).toBe('handover_pending')
+    expect(questions()).toHaveLength(1)
+    expect(answered()).toEqual([])
+    await bed.clock.advance(3000)
+    await eventually(() => expect(answered()).toHaveLength(1))
+    expect((await holder.call('GET', LOCK)).body).not.toHaveProperty('request')
+  })
+
+  it('a demand ends at once when the client withdraws between two requests', async () => {
+    const first = ask(other, 4)
+    await isAsked()
+    await answerTo(first)
+    await other.call('DELETE', LOCK)
+    await eventually(() => expect(answered()).toHaveLength(1))
+    await eventually(async () => expect((await holder.call('GET', LOCK)).body).not.toHaveProperty('request'))
+    await bed.clock.advance(10_000)
+    expect(answered()).toHaveLength(1)
+  })
+
+  it('a demand is one question, whichever of two requests of the client waits', async () => {
+    await other.call('GET', LOCK)
+    const first = ask(other, 4)
+    await isAsked()
+    const second = ask(other, 4)
+    expect((await first).body.error).toBe('superseded')
+    await answer(holder, true)
+    expect((await second).status).toBe(200)
+  })
+
+  it('a demand goes on at another node, also with an answer that came while the client was on its way', async () => {
+    const bus = memoryBus()
+    await using here = await serviceBed({ bus, settings: SECRETS })
+    const { store, clock } = here
+    await using elsewhere = await createLockServer({ store, clock, bus, log: () => {}, settings: SECRETS })
+    const [asked, tab] = [here.browser('holder'), here.browser('tab')]
+    const questions = here.socket('room-1')
+    await asked.call('POST', LOCK)
+    await tab.call('GET', LOCK)
+    const moved = new Browser(elsewhere.fetch, { Origin: ORIGIN, 'X-Holdfast-Client': 'tab' })
+    moved.cookie = tab.cookie
+    const first = tab.call('POST', `${LOCK}/request?wait=4`)
+    const isOpen = async () => expect((await asked.call('PUT', LOCK)).body).toHaveProperty('request')
+    await eventually(isOpen)
+    const { request } = Object((await asked.call('PUT', LOCK)).body)
+    await eventually(async () => {
+      await clock.advance(500)
+      expect((await Promise.race([first, { body: {} }])).body).toMatchObject({ error: 'handover_pending' })
+    })
+    const second = moved.call('POST', `${LOCK}/request?wait=4`)
+    await eventually(async () => {
+      await clock.advance(500)
+      expect((await Promise.race([second, { body: {} }])).body).toMatchObject({ error: 'handover_pending' })
+    })
+    await asked.call('POST', `${LOCK}/request/answer`, { request_id: request.request_id, granted: true })
+    expect((await moved.call('POST', `${LOCK}/request?wait=4`)).status).toBe(200)
+    const names = questions.map(({ event }) => event).filter((event) => event.includes('takeover'))
+    expect(names).toEqual(['document.takeover-requested', 'document.takeover-answered'])
+  })
+
+  it('a takeover with short requests ends with the grace period', async () => {
+    const first = ask(other, 2, 'takeover')
+    await isAsked()
+    expect((await answerTo(first)).body.error).toBe('handover_pending')
+    let asked = await answerTo(ask(other, 2, 'takeover'))
+    while (asked.status !== 200) {
+      expect(asked.body.error).toBe('handover_pending')
+      asked = await answerTo(ask(other, 2, 'takeover'))
+    }
+    expect(bed.clock.now() % 60_000).toBeLessThanOrEqual(7000)
+    expect(questions()).toHaveLength(1)
+  })
+})

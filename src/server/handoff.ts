@@ -9,9 +9,14 @@
  * In both cases a lock that becomes free is taken. The holder's answer may arrive at another node, so it is sent over
  * the bus, and every node remembers which requests are open, so that a holder that was away still learns of them with
  * its next answer. Nothing is stored: if the request is aborted, nothing has happened.
+ *
+ * A client that says how long a request may stay open (`waitMs`) asks again when that time is over, or when a proxy has
+ * cut the connection. The question to the holder stays open for that, and the client may come to another node:
+ *
+ *     open ──time over, or cut──▶ kept ──asked again──▶ open; not asked again ──▶ ended
  */
 import * as v from 'valibot'
-import { onAbort } from '../base/abort.ts'
+import { onAbort, orAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
@@ -22,16 +27,18 @@ import { roomResource } from './identity.ts'
 import type { LeaseFeed } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
 import type { LockClient, LockResult, Locks } from './locks.ts'
-import { MAX_OPEN_HANDOFFS, OWN_TAB_MS, TELL_HANDOFFS_EVERY_MS } from './options.ts'
+import { KEEP_PLACE_MS, MAX_OPEN_HANDOFFS, OWN_TAB_MS, TELL_HANDOFFS_EVERY_MS } from './options.ts'
 import type { RoomQueues } from './room-queues.ts'
-import { Withdrawn } from './waiting-requests.ts'
+import { Stopping, Superseded, Withdrawn } from './waiting-requests.ts'
 
 const TOPIC = 'handover'
 
-/** What nodes tell each other: a holder's answer, or how long a request stays open (0: it has ended). */
+/** What nodes tell each other: a holder's answer, where a client is now, or for how long a request is open (0: it has ended). */
 const message = v.union([
   v.object({ requestId: v.string(), token: v.number(), granted: v.boolean() }),
   v.object({ requestId: v.string(), token: v.number(), postponeMs: v.number() }),
+  // The client has asked again at this node.
+  v.object({ requestId: v.string(), token: v.number(), movedTo: v.string() }),
   v.object({
     requestId: v.string(),
     token: v.number(),
@@ -59,6 +66,19 @@ export interface HandoffOptions {
 
 type Outcome = 'granted' | 'declined' | 'freed' | 'unanswered'
 
+/** The request of a client. */
+export interface HandoffCall {
+  readonly signal: AbortSignal
+  /** How long it stays open, if the client asks again after that. */
+  readonly waitMs?: number | undefined
+}
+
+/** The holder is still asked. */
+export interface StillAsked {
+  readonly answerWithinMs: number
+  readonly postponedMs: number
+}
+
 /** What a holder is asked, by whom and for how long. */
 interface Question {
   readonly room: string
@@ -66,7 +86,6 @@ interface Question {
   readonly holder: LeaseRecord
   readonly kind: 'takeover' | 'request'
   readonly limitMs: number
-  readonly signal: AbortSignal
 }
 
 /** A request of any node that was announced and has not ended. */
@@ -77,6 +96,8 @@ interface OpenRequest extends Partial<Pick<HandoffRequest, 'kind' | 'by' | 'pass
   isAnswered: boolean
   /** What the holder has answered at this node. */
   granted?: boolean | undefined
+  /** What the holder has answered at any node. */
+  outcome?: boolean | undefined
   /** Until when the holder has asked for time. */
   postponedUntil?: number | undefined
   /** It has done so at this node. */
@@ -85,6 +106,7 @@ interface OpenRequest extends Partial<Pick<HandoffRequest, 'kind' | 'by' | 'pass
 
 export class Handoff {
   readonly #options: HandoffOptions
+  readonly #node = randomId()
   readonly #pending = new Map<string, PendingRequest>()
   /** By the token of the holder and the id of the request. */
   readonly #open = new Map<number, Map<string, OpenRequest>>()
@@ -94,12 +116,15 @@ export class Handoff {
   }
 
   /** The holder cannot decline. It has the grace period to save. */
-  async takeOver(room: string, client: LockClient, signal: AbortSignal): Promise<LockResult> {
+  async takeOver(room: string, client: LockClient, call: HandoffCall): Promise<LockResult | StillAsked> {
     const { locks, grace } = this.#options
-    const holder = await locks.holder(room)
-    if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
-    await this.#askHolder({ room, client, holder, kind: 'takeover', limitMs: grace, signal })
-    signal.throwIfAborted()
+    const asked = this.#askedBy(room, client, 'takeover', call)
+    const holder = asked?.question.holder ?? (await locks.holder(room))
+    if (!holder || (!asked && locks.isHolder(room, client, holder))) return locks.lock(room, client)
+    const question: Question = asked?.question ?? { room, client, holder, kind: 'takeover', limitMs: grace }
+    const outcome = await this.#askHolder(question, call, asked)
+    if (typeof outcome === 'object') return outcome
+    call.signal.throwIfAborted()
     return locks.lock(room, client, { replace: holder.token })
   }
 
@@ -107,28 +132,32 @@ export class Handoff {
   async request(
     room: string,
     client: LockClient,
-    signal: AbortSignal,
-  ): Promise<LockResult | 'declined' | 'unanswered'> {
+    call: HandoffCall,
+  ): Promise<LockResult | 'declined' | 'unanswered' | StillAsked> {
     const { locks, grace, answerWithin, unanswered } = this.#options
-    const holder = await locks.holder(room)
-    if (!holder || locks.isHolder(room, client, holder)) return locks.lock(room, client)
+    const asked = this.#askedBy(room, client, 'request', call)
+    const holder = asked?.question.holder ?? (await locks.holder(room))
+    if (!holder || (!asked && locks.isHolder(room, client, holder))) return locks.lock(room, client)
     // Another tab of the same session, which may have crashed. It need not be asked for longer than to save.
     const isOwn = holder.owner === client.person.session_id
     const limitMs = isOwn ? Math.min(Math.max(grace, OWN_TAB_MS), answerWithin) : answerWithin
-    const outcome = await this.#askHolder({ room, client, holder, kind: 'request', limitMs, signal })
-    if (outcome === 'declined') return outcome
+    const question: Question = asked?.question ?? { room, client, holder, kind: 'request', limitMs }
+    const outcome = await this.#askHolder(question, call, asked)
+    if (outcome === 'declined' || typeof outcome === 'object') return outcome
     // Whether the lock has become free may not have been heard here.
     const isDeclined = outcome === 'unanswered' && unanswered === 'decline' && !isOwn
     if (isDeclined && (await locks.holder(room))?.token === holder.token) return outcome
-    signal.throwIfAborted()
+    call.signal.throwIfAborted()
     return locks.lock(room, client, { replace: holder.token })
   }
 
   /** The client gives up what it asked for before this time. */
   withdraw(room: string, person: Person, before: number): void {
     for (const pending of this.#pending.values())
-      if (pending.room === room && keyOf(pending.by) === keyOf(person) && pending.since < before)
+      if (pending.room === room && keyOf(pending.by) === keyOf(person) && pending.since < before) {
         pending.withdraw()
+        this.#giveUp(pending)
+      }
   }
 
   /** The oldest open request to the holder of this token that it has not answered. */
@@ -185,7 +214,7 @@ export class Handoff {
     }
     const { granted } = answer
     await this.#tellAnswer(requestId, holder.token, granted)
-    Object.assign(current(), { isAnswered: true, granted })
+    Object.assign(current(), { isAnswered: true, granted, outcome: granted })
     await announcer.publishToRoom('document.takeover-answered', {
       room_id: room,
       request_id: requestId,
@@ -200,7 +229,7 @@ export class Handoff {
       const pending = this.#pending.get(data.requestId)
       if (pending?.token === data.token) pending.answered(data.granted)
       const open = this.#open.get(data.token)?.get(data.requestId)
-      if (open) open.isAnswered = true
+      if (open) Object.assign(open, { isAnswered: true, outcome: data.granted })
       return
     }
     if ('postponeMs' in data) {
@@ -208,11 +237,16 @@ export class Handoff {
       if (pending?.token === data.token) pending.postponed(data.postponeMs)
       return
     }
+    if ('movedTo' in data) {
+      const pending = this.#pending.get(data.requestId)
+      if (data.movedTo !== this.#node && pending) this.#forget(pending)
+      return
+    }
     const { requestId, token, openMs, postponedMs, ...about } = data
     const now = this.#options.clock.monotonic()
     const ofHolder = this.#open.get(token) ?? new Map<string, OpenRequest>()
     const known = ofHolder.get(requestId)
-    const { isAnswered = false, granted, isPostponedHere } = known ?? {}
+    const { isAnswered = false, granted, outcome, isPostponedHere } = known ?? {}
     const leftMs = (known?.postponedUntil ?? 0) - now
     // Its node still waits for the answer, so the message with the answer was lost.
     if (openMs > 0 && granted !== undefined) this.#tellAnswer(requestId, token, granted).catch(() => {})
@@ -224,6 +258,7 @@ export class Handoff {
       until: known && isLost ? known.until : now + openMs,
       isAnswered,
       granted,
+      outcome,
       isPostponedHere,
       postponedUntil: isLost ? known?.postponedUntil : postponedMs && now + postponedMs,
     }
@@ -241,53 +276,124 @@ export class Handoff {
     return this.#options.bus.publish({ topic: TOPIC, data: { requestId, token, postponeMs } })
   }
 
-  async #askHolder(question: Question): Promise<Outcome> {
-    const { room, client, holder, kind, limitMs, signal } = question
+  /** What the same client has asked before at this node, and still is or was just decided. */
+  #askedBy(
+    room: string,
+    { person }: LockClient,
+    kind: Question['kind'],
+    { waitMs }: HandoffCall,
+  ): PendingRequest | undefined {
+    if (waitMs === undefined) return undefined
+    return [...this.#pending.values()].find(
+      ({ question, by }) => question.room === room && question.kind === kind && keyOf(by) === keyOf(person),
+    )
+  }
+
+  async #askHolder(
+    question: Question,
+    { signal, waitMs }: HandoffCall,
+    asked?: PendingRequest,
+  ): Promise<Outcome | StillAsked> {
+    signal.throwIfAborted()
+    const pending = asked ?? (await this.#begin(question, signal, waitMs))
+    try {
+      const outcome = await pending.wait(signal, waitMs)
+      if (typeof outcome === 'object') pending.keep(() => this.#giveUp(pending))
+      else this.#end(pending)
+      return outcome
+    } catch (error) {
+      // Its client waits in another request.
+      if (error instanceof Superseded) throw error
+      // Another node knows of the question, and the client asks there.
+      if (error instanceof Stopping && waitMs !== undefined) this.#forget(pending)
+      else if (error === signal.reason && waitMs !== undefined) pending.keep(() => this.#giveUp(pending))
+      else this.#giveUp(pending)
+      throw error
+    }
+  }
+
+  /** Asks the holder, or goes on with what the client has asked at another node. */
+  async #begin(question: Question, signal: AbortSignal, waitMs?: number): Promise<PendingRequest> {
+    const { room, client, holder, kind, limitMs } = question
     const { feed, announcer, roomQueues } = this.#options
+    const elsewhere = waitMs === undefined ? undefined : this.#openBy(question)
     const passed = waitersBefore(client.person, roomQueues.of(room).first)
     const about = { kind, by: client.person, ...(passed.length > 0 && { passes: passed }) }
-    signal.throwIfAborted()
-    const pending = new PendingRequest(question, about, this.#options)
+    const pending = new PendingRequest(question, about, this.#options, elsewhere)
     const { requestId } = pending
-    const unsubscribe = feed.subscribe(({ phase, lease }) => {
+    pending.onEnd = feed.subscribe(({ phase, lease }) => {
       const isTheirs = lease.resource === roomResource(room) && lease.token === holder.token
       if (phase === 'ended' && isTheirs) pending.freed()
     })
-    const unlisten = onAbort(signal, () => pending.fail(signal.reason))
     this.#pending.set(requestId, pending)
     try {
+      if (elsewhere) await this.#tellMoved(pending)
       await pending.tellNodes()
       pending.tellLater()
-      await announcer.publishToRoom('document.takeover-requested', {
+      if (elsewhere) return pending
+      const told = announcer.publishToRoom('document.takeover-requested', {
         room_id: room,
         request_id: requestId,
         ...about,
         token: holder.token,
         answer_within_ms: limitMs,
       })
-      return await pending.outcome
+      await orAborted(told, signal)
+      return pending
     } catch (error) {
-      const ended = { room_id: room, request_id: requestId, granted: false }
-      announcer.publishToRoom('document.takeover-answered', ended).catch(() => {})
+      this.#giveUp(pending)
       throw error
-    } finally {
-      unsubscribe()
-      unlisten()
-      this.#pending.delete(requestId)
-      pending.end()
     }
   }
+
+  #openBy({ room, client, holder, kind }: Question): Elsewhere | undefined {
+    const now = this.#options.clock.monotonic()
+    for (const [requestId, open] of this.#open.get(holder.token) ?? []) {
+      const isTheirs = open.room === room && open.kind === kind && open.by !== undefined
+      if (isTheirs && open.until > now && open.by && keyOf(open.by) === keyOf(client.person))
+        return { requestId, ...open }
+    }
+    return undefined
+  }
+
+  #tellMoved({ requestId, token }: PendingRequest): Promise<void> {
+    return this.#options.bus.publish({ topic: TOPIC, data: { requestId, token, movedTo: this.#node } })
+  }
+
+  /** The client has gone. */
+  #giveUp(pending: PendingRequest): void {
+    const { room, requestId } = pending
+    if (!this.#pending.has(requestId)) return
+    const ended = { room_id: room, request_id: requestId, granted: false }
+    this.#options.announcer.publishToRoom('document.takeover-answered', ended).catch(() => {})
+    this.#end(pending)
+  }
+
+  #end(pending: PendingRequest): void {
+    this.#forget(pending)
+    pending.tellNodes(0).catch(() => {})
+  }
+
+  #forget(pending: PendingRequest): void {
+    this.#pending.delete(pending.requestId)
+    pending.end()
+  }
+}
+
+/** A request that is open at another node. */
+interface Elsewhere extends OpenRequest {
+  readonly requestId: string
 }
 
 /** A request of this node, from its announcement to its outcome. */
 class PendingRequest {
-  readonly requestId = randomId()
+  readonly requestId: string
   readonly room: string
   readonly by: Person
   /** Wall time. */
   readonly since: number
   readonly token: number
-  readonly #question: Question
+  readonly question: Question
   readonly #about: Pick<HandoffRequest, 'kind' | 'by' | 'passes'>
   readonly #bus: Bus
   readonly #clock: Clock
@@ -296,13 +402,19 @@ class PendingRequest {
   #postponedUntil = 0
   #cancel: () => void
   #cancelTelling = () => {}
+  #cancelKeeping = () => {}
+  /** Ends the request of the client that waits now. */
+  #supersede = () => {}
+  onEnd = () => {}
 
   constructor(
     question: Question,
     about: Pick<HandoffRequest, 'kind' | 'by' | 'passes'>,
     { bus, clock }: Pick<HandoffOptions, 'bus' | 'clock'>,
+    elsewhere?: Elsewhere,
   ) {
-    this.#question = question
+    this.requestId = elsewhere?.requestId ?? randomId()
+    this.question = question
     this.#about = about
     this.#bus = bus
     this.#clock = clock
@@ -310,12 +422,43 @@ class PendingRequest {
     this.by = about.by
     this.since = clock.now()
     this.token = question.holder.token
-    this.#endsAt = clock.monotonic() + question.limitMs
+    this.#endsAt = elsewhere?.until ?? clock.monotonic() + question.limitMs
+    this.#postponedUntil = elsewhere?.postponedUntil ?? 0
     this.#cancel = this.#endLater()
+    // Nobody may wait for it when it fails.
+    this.#outcome.promise.catch(() => {})
+    if (elsewhere?.outcome !== undefined) this.answered(elsewhere.outcome)
   }
 
-  get outcome(): Promise<Outcome> {
-    return this.#outcome.promise
+  /** Waits for the outcome: for at most `waitMs`, and until the next request of the client. */
+  async wait(signal: AbortSignal, waitMs = Infinity): Promise<Outcome | StillAsked> {
+    this.#supersede()
+    this.#cancelKeeping()
+    const { promise, resolve, reject } = Promise.withResolvers<StillAsked>()
+    this.#supersede = () => reject(new Superseded())
+    const unlisten = onAbort(signal, () => reject(signal.reason))
+    const cancel =
+      waitMs === Infinity ? () => {} : this.#clock.setTimer(() => resolve(this.#stillAsked()), waitMs)
+    try {
+      return await Promise.race([this.#outcome.promise, promise])
+    } finally {
+      cancel()
+      unlisten()
+      promise.catch(() => {})
+    }
+  }
+
+  /** No request of the client is open. It may ask again in this time. */
+  keep(onGone: () => void): void {
+    this.#cancelKeeping = this.#clock.setTimer(onGone, KEEP_PLACE_MS, true)
+  }
+
+  #stillAsked(): StillAsked {
+    const now = this.#clock.monotonic()
+    return {
+      answerWithinMs: Math.max(0, Math.ceil(this.#endsAt - now)),
+      postponedMs: Math.max(0, Math.ceil(this.#postponedUntil - now)),
+    }
   }
 
   freed(): void {
@@ -332,12 +475,12 @@ class PendingRequest {
 
   answered(granted: boolean): void {
     if (granted) this.#outcome.resolve('granted')
-    else if (this.#question.kind === 'request') this.#outcome.resolve('declined')
+    else if (this.question.kind === 'request') this.#outcome.resolve('declined')
   }
 
   postponed(ms: number): void {
     this.#postponedUntil = this.#clock.monotonic() + ms
-    this.#endsAt = this.#postponedUntil + this.#question.limitMs
+    this.#endsAt = this.#postponedUntil + this.question.limitMs
     this.#cancel()
     this.#cancel = this.#endLater()
     this.tellNodes().catch(() => {})
@@ -359,11 +502,10 @@ class PendingRequest {
   }
 
   end(): void {
-    // If the publication failed, nobody awaits the outcome.
-    this.outcome.catch(() => {})
     this.#cancel()
     this.#cancelTelling()
-    this.tellNodes(0).catch(() => {})
+    this.#cancelKeeping()
+    this.onEnd()
   }
 
   #endLater(): () => void {

@@ -503,7 +503,7 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    error: "bad_request" | "invalid_json" | "body_too_deep" | "inexact_number" | "invalid_body" | "invalid_query" | "invalid_room" | "invalid_argument" | "invalid_client" | "invalid_if_match" | "invalid_channel" | "no_queue" | "share_unsupported" | "unauthenticated" | "invalid_signature" | "forbidden" | "origin_not_allowed" | "not_locked_by_user" | "not_found" | "lock_not_found" | "request_not_found" | "unknown_app" | "contents_off" | "telemetry_off" | "metrics_off" | "method_not_allowed" | "request_timeout" | "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn" | "revision_mismatch" | "body_too_large" | "data_too_large" | "unsupported_encoding" | "expectation_failed" | "host_not_allowed" | "too_many_requests" | "too_many_waiters" | "headers_too_large" | "store_failed" | "internal" | "store_unavailable" | "not_ready" | "starting" | "stopping";
+                    error: "bad_request" | "invalid_json" | "body_too_deep" | "inexact_number" | "invalid_body" | "invalid_query" | "invalid_room" | "invalid_argument" | "invalid_client" | "invalid_if_match" | "invalid_channel" | "no_queue" | "share_unsupported" | "unauthenticated" | "invalid_signature" | "forbidden" | "origin_not_allowed" | "not_locked_by_user" | "not_found" | "lock_not_found" | "request_not_found" | "unknown_app" | "contents_off" | "telemetry_off" | "metrics_off" | "method_not_allowed" | "request_timeout" | "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn" | "revision_mismatch" | "body_too_large" | "data_too_large" | "unsupported_encoding" | "expectation_failed" | "host_not_allowed" | "too_many_requests" | "too_many_waiters" | "headers_too_large" | "store_failed" | "internal" | "store_unavailable" | "not_ready" | "starting" | "stopping";
                     message: string;
                 } & {
                     [key: string]: unknown;
@@ -800,7 +800,7 @@ export interface operations {
                         };
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -863,7 +863,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -930,7 +930,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1007,7 +1007,10 @@ export interface operations {
     };
     takeOver: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Seconds after which the request ends with `handover_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting. More than 50 counts as 50. */
+                wait?: number;
+            };
             header?: {
                 /** @description The id of the tab or program. Without it, all tabs of a session are one client. */
                 "X-Holdfast-Client"?: string;
@@ -1101,9 +1104,15 @@ export interface operations {
                             client_id?: string;
                             name?: string;
                         };
+                    } | {
+                        /** @constant */
+                        error: "handover_pending";
+                        message: string;
+                        answer_within_ms: number;
+                        postponed_ms?: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1115,7 +1124,10 @@ export interface operations {
     };
     requestLock: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Seconds after which the request ends with `handover_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting. More than 50 counts as 50. */
+                wait?: number;
+            };
             header?: {
                 /** @description The id of the tab or program. Without it, all tabs of a session are one client. */
                 "X-Holdfast-Client"?: string;
@@ -1209,9 +1221,15 @@ export interface operations {
                             client_id?: string;
                             name?: string;
                         };
+                    } | {
+                        /** @constant */
+                        error: "handover_pending";
+                        message: string;
+                        answer_within_ms: number;
+                        postponed_ms?: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1296,7 +1314,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1354,7 +1372,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1436,7 +1454,7 @@ export interface operations {
                         sequence: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1541,7 +1559,7 @@ export interface operations {
                         sequence: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
