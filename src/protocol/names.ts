@@ -6,6 +6,12 @@
 /** The header with the client's id, so that a second tab of a session cannot edit with the lock of the first. */
 export const CLIENT_HEADER = 'X-Holdfast-Client'
 
+/**
+ * The header that makes a request one of another person with the same session cookie: a page can show two people in one
+ * window. Only pages of the server's own origin can send it.
+ */
+export const GUEST_HEADER = 'X-Holdfast-Guest'
+
 /** The header of every answer with the version of the protocol. Raised when older clients could misread an answer. */
 export const PROTOCOL_HEADER = 'X-Holdfast-Protocol'
 export const PROTOCOL_VERSION = 1

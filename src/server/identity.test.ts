@@ -128,3 +128,48 @@ describe('a public channel', () => {
     expect(frame?.event).toBe('pusher_internal:subscription_succeeded')
   })
 })
+
+describe('a guest of a session', () => {
+  const LOCK = '/api/documents/1/lock'
+  const as = (guest: string) => ({ headers: { 'X-Holdfast-Guest': guest } })
+
+  it('a guest of a session is another person with the same cookie, and each guest is another one', async () => {
+    await using bed = await serviceBed()
+    const browser = bed.browser('tab')
+    const own = Object((await browser.call('POST', LOCK)).body.you)
+    const asGuest = await browser.call('POST', LOCK, undefined, as('second'))
+    expect(asGuest).toMatchObject({ status: 409, body: { error: 'already_locked' } })
+    const guest = Object(asGuest.body.you)
+    expect(guest.session_id).not.toBe(own.session_id)
+    expect(guest.client_id).not.toBe(own.client_id)
+    const third = Object((await browser.call('GET', LOCK, undefined, as('third'))).body.you)
+    expect([own.session_id, guest.session_id]).not.toContain(third.session_id)
+    const again = Object((await browser.call('GET', LOCK, undefined, as('second'))).body.you)
+    expect(again).toEqual(guest)
+    expect((await browser.call('PUT', LOCK, undefined, as('second'))).status).toBe(403)
+    expect((await browser.call('DELETE', LOCK, undefined, as('second'))).status).toBe(403)
+    const other = bed.browser('tab')
+    const stranger = Object((await other.call('GET', LOCK, undefined, as('second'))).body.you)
+    expect(stranger.session_id).not.toBe(guest.session_id)
+  })
+
+  it('a guest of a session needs a name that is one, and no other way to identify people knows guests', async () => {
+    await using bed = await serviceBed()
+    for (const name of ['', 'a/b', 'a b', 'x'.repeat(65)])
+      expect((await bed.browser().call('GET', LOCK, undefined, as(name))).body.error).toBe('invalid_client')
+    await using known = await serviceBed({ identify: () => ({ id: 'ann' }) })
+    const session = async (more = {}) =>
+      Object((await known.browser().call('GET', LOCK, undefined, more)).body.you).session_id
+    expect(await session(as('second'))).toBe(await session())
+  })
+
+  it('a guest of a session has no limit of its own', async () => {
+    await using bed = await serviceBed({ settings: { rate: 1, burst: 3 } })
+    const browser = bed.browser('tab')
+    await browser.call('GET', LOCK)
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => browser.call('GET', LOCK, undefined, as(`guest-${n}`))),
+    )
+    expect(answers.map(({ status }) => status)).toContain(429)
+  })
+})

@@ -1,4 +1,4 @@
-import type { BrowserContext, Dialog, Locator, Page } from 'playwright-core'
+import type { BrowserContext, Dialog, Frame, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type CuttableProxy, cuttableProxy } from '../../src/testing/node/cuttable-proxy.ts'
 import type { PagesServer } from './pages-server.ts'
@@ -10,10 +10,13 @@ let people = 0
 export class EditorWindow {
   readonly page: Page
   readonly network: CuttableProxy
+  /** The page, or the frame in it that shows this person. */
+  readonly body: Page | Frame
 
-  private constructor(page: Page, network: CuttableProxy) {
+  private constructor(page: Page, network: CuttableProxy, body: Page | Frame = page) {
     this.page = page
     this.network = network
+    this.body = body
   }
 
   static async open(
@@ -49,20 +52,30 @@ export class EditorWindow {
     return new EditorWindow(page, this.network)
   }
 
+  /** Shows a second person beside this one. */
+  async splitView(): Promise<EditorWindow> {
+    await this.press('Show two people')
+    const element = await this.page.waitForSelector('iframe.guest')
+    const frame = await element.contentFrame()
+    if (!frame) throw new Error('the frame has no page')
+    await frame.waitForSelector('.paper .cm-content')
+    return new EditorWindow(this.page, this.network, frame)
+  }
+
   /** Waits for a phase of the lock; says how long that took. */
   async until(phase: string): Promise<number> {
     const started = performance.now()
-    await this.page.waitForSelector(`.hf-banner[data-phase="${phase}"]`, { state: 'attached' })
+    await this.body.waitForSelector(`.hf-banner[data-phase="${phase}"]`, { state: 'attached' })
     return performance.now() - started
   }
 
   async press(button: string): Promise<void> {
-    await this.page.getByRole('button', { name: button, exact: true }).click()
+    await this.body.getByRole('button', { name: button, exact: true }).click()
   }
 
   /** Presses it without a mouse; says how the focus shows. */
   async pressByKeyboard(button: string): Promise<string> {
-    const found = this.page.getByRole('button', { name: button, exact: true })
+    const found = this.body.getByRole('button', { name: button, exact: true })
     while (!(await found.evaluate((element) => element === document.activeElement)))
       await this.page.keyboard.press('Tab')
     const outline = await found.evaluate((element) => getComputedStyle(element).outlineStyle)
@@ -77,12 +90,32 @@ export class EditorWindow {
 
   /** The text of the document, in any language of the page. */
   get document(): Locator {
-    return this.page.locator('.paper .cm-content')
+    return this.body.locator('.paper .cm-content')
   }
 
   /** Replaces the text, as soon as that is allowed. */
   async write(text: string): Promise<void> {
-    await this.page.locator('.paper .cm-content[contenteditable=true]').fill(text)
+    await this.body.locator('.paper .cm-content[contenteditable=true]').fill(text)
+  }
+
+  /** Types over this part of the text, which is in one line. */
+  async replaceText(part: string, text: string): Promise<void> {
+    await this.body.waitForSelector('.paper .cm-content[contenteditable=true]')
+    const line = this.document.locator('.cm-line').filter({ hasText: part })
+    await line.evaluate((element, wanted) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const at = node.textContent?.indexOf(wanted) ?? -1
+        if (at < 0) continue
+        const range = document.createRange()
+        range.setStart(node, at)
+        range.setEnd(node, at + wanted.length)
+        element.closest<HTMLElement>('.cm-content')?.focus()
+        getSelection()?.removeAllRanges()
+        getSelection()?.addRange(range)
+      }
+    }, part)
+    await this.page.keyboard.insertText(text)
   }
 
   isWritable(): Promise<boolean> {
@@ -90,7 +123,7 @@ export class EditorWindow {
   }
 
   async untilStatus(status: string): Promise<void> {
-    await this.page.waitForSelector(`[data-status="${status}"]`)
+    await this.body.waitForSelector(`[data-status="${status}"]`)
   }
 
   async untilText(text: string): Promise<void> {
@@ -106,11 +139,11 @@ export class EditorWindow {
   }
 
   async banner(): Promise<string> {
-    return (await this.page.locator('.hf-text').textContent()) ?? ''
+    return (await this.body.locator('.hf-text').textContent()) ?? ''
   }
 
   async untilBanner(text: string): Promise<void> {
-    await this.page.waitForFunction(
+    await this.body.waitForFunction(
       (wanted) => document.querySelector('.hf-text')?.textContent.includes(wanted),
       text,
       { polling: 20 },
@@ -118,7 +151,7 @@ export class EditorWindow {
   }
 
   async token(): Promise<string> {
-    return (await this.page.locator('.paper .token').textContent()) ?? ''
+    return (await this.body.locator('.paper .token').textContent()) ?? ''
   }
 
   /** What Chrome does to a page that has been hidden for five minutes: its timers run once a minute. */

@@ -1,7 +1,7 @@
 import { show } from '../../base/arguments.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Settings } from '../../configuration/settings.ts'
-import { roomOfChannel } from '../../protocol/index.ts'
+import { GUEST_HEADER, roomOfChannel } from '../../protocol/index.ts'
 import {
   type Authorize,
   clientKeyOf,
@@ -32,6 +32,8 @@ export interface Authentication {
   /** A session that begins with this request. Anybody can have as many of them as they like. */
   readonly isNew: boolean
   readonly setCookie?: string
+  /** What limits count: all guests of one cookie together. */
+  readonly limitId: string
   /** By a token in a header, which a page of another site cannot make a browser send. */
   readonly byToken: boolean
 }
@@ -46,6 +48,7 @@ const UNKNOWN_TOKEN =
   'the server does not know this token; send one of its leaseTokens or adminTokens, or no Authorization header'
 /** The answer to a request for a socket sets no cookie, so how the browser calls does not matter. */
 const NO_COOKIE_SET: CookieSender = { isSecure: false, prefix: '' }
+const GUEST = GUEST_HEADER.toLowerCase()
 const MAX_IDENTITIES = 20_000
 const MAX_CLIENTS_OF_IDENTITY = 100
 
@@ -87,7 +90,13 @@ export class Authenticator {
     }
     const { id, isNew, setCookie } = await this.#cookies.read(header('cookie'), sender)
     const cookie = setCookie === undefined ? {} : { setCookie }
-    return this.#authentication({ id }, { byToken: false, isNew, ...cookie })
+    const guest = header(GUEST)
+    if (guest === undefined) return this.#authentication({ id }, { byToken: false, isNew, ...cookie })
+    if (!/^[\w-]{1,64}$/.test(guest))
+      throw new HttpError(400, 'invalid_client', `${GUEST_HEADER}: expected 1 to 64 letters, digits, - and _`)
+    // No id of a session contains a slash, so a guest is nobody else.
+    const known = await this.#authentication({ id: `${id}/${guest}` }, { byToken: false, isNew, ...cookie })
+    return { ...known, limitId: id }
   }
 
   async #byToken(authorization: string): Promise<IdentifyResult | undefined> {
@@ -111,7 +120,7 @@ export class Authenticator {
     const { publicId, clients } = known
     // The claims are those of this request: what `identify` says may change from one request to the next.
     const identity: Identity = { ...result, role, publicId }
-    return { identity, client: (clientId) => clientOf(clients, identity, clientId), ...how }
+    return { identity, client: (clientId) => clientOf(clients, identity, clientId), limitId: id, ...how }
   }
 }
 

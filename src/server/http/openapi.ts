@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { MAX_NAME_BYTES } from '../../base/options.ts'
 import type { Settings } from '../../configuration/settings.ts'
-import { CLIENT_HEADER, errorBody } from '../../protocol/index.ts'
+import { CLIENT_HEADER, errorBody, GUEST_HEADER } from '../../protocol/index.ts'
 import { HTTP_ERRORS } from './error-codes.ts'
 import type { Route } from './route.ts'
 
@@ -31,7 +31,12 @@ export function openApi(routes: readonly Route[], settings: DescribedSettings): 
         },
       },
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: cookieName },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: cookieName,
+          description: `With a name in the header \`${GUEST_HEADER}\`: another person of the same browser.`,
+        },
         token: { type: 'http', scheme: 'bearer' },
       },
     },

@@ -208,9 +208,9 @@ export class RequestHandler {
       this.#limits.checkUnknown(route, 'strangers')
       throw error
     })
-    const { isNew, identity, byToken } = authentication
+    const { isNew, limitId, byToken } = authentication
     if (byToken) return authentication
-    request.limitKey = isNew ? 'strangers' : `session ${identity.id}`
+    request.limitKey = isNew ? 'strangers' : `session ${limitId}`
     this.#limits.checkUnknown(route, request.limitKey)
     return authentication
   }

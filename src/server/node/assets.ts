@@ -7,9 +7,9 @@ import type { LockServer } from '../create.ts'
 import { connectionOf, headersOf } from '../http/request-headers.ts'
 import { isForService } from './node-listener.ts'
 
-/** Pages may load only their own files. A worker may be created from a blob. */
+/** Pages may load only their own files, and be shown in a frame of their own: the editor shows two people in one window. A worker may be created from a blob. */
 const PAGE_POLICY =
-  "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+  "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'"
 /** A name with a hash of the content, as bundlers create it, and maybe compressed. */
 const HASHED = /-[\w-]{8,}\.\w+(\.br|\.gz)?$/
 

@@ -1,8 +1,7 @@
 import { useState } from 'react'
+import { shortToken } from '../ui/short-token.ts'
 import type { DashboardTexts } from './texts.ts'
 
-/** The last digits tell the tokens on one page apart: they count milliseconds, and requests within one. */
-const SHORT = 7
 const COPIED_MS = 1500
 
 /** The end of a token. A click copies all of it, or shows all of it where the browser does not let pages copy. */
@@ -40,9 +39,4 @@ export function Token({ token, words }: { readonly token: number; readonly words
       </svg>
     </button>
   )
-}
-
-export function shortToken(token: number): string {
-  const digits = String(token)
-  return digits.length <= SHORT + 1 ? digits : `…${digits.slice(-SHORT)}`
 }

@@ -1,11 +1,13 @@
-import { StrictMode } from 'react'
+import { StrictMode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import '../../../src/react/styles.css'
 import '../ui/tokens.css'
 import './editor.css'
+import { usePreferences } from '../ui/preferences.ts'
 import { Editor } from './editor.tsx'
+import { guest } from './guest.ts'
+import { GuestPage } from './guest-frame.tsx'
 import { installPlug } from './plug.ts'
-import { TOUR_ROOM, useRoom } from './rooms.ts'
 
 installPlug()
 const root = document.getElementById('root')
@@ -16,8 +18,9 @@ createRoot(root).render(
   </StrictMode>,
 )
 
-/** Without a document in its address, the page shows the three steps. */
 function Page() {
-  const room = useRoom()
-  return <Editor key={room} roomId={room ?? TOUR_ROOM} hasTour={room === null} />
+  const [{ lang }] = usePreferences()
+  const [textLang, setTextLang] = useState(lang)
+  if (guest === null) return <Editor textLang={textLang} onTextLang={setTextLang} />
+  return <GuestPage key={textLang} textLang={textLang} onTextLang={setTextLang} />
 }

@@ -65,7 +65,7 @@ export function writable(isWritable: boolean): Extension {
   return [
     EditorState.readOnly.of(!isWritable),
     EditorView.editable.of(isWritable),
-    isWritable ? [] : EditorView.contentAttributes.of({ tabindex: '0', 'aria-readonly': 'true' }),
+    EditorView.contentAttributes.of({ tabindex: '0', ...(!isWritable && { 'aria-readonly': 'true' }) }),
   ]
 }
 

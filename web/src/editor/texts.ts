@@ -10,7 +10,7 @@ export interface EditorTexts extends DraftTexts {
   /** At the end of the preview of a long text. */
   readonly longPreview: string
   /** Explains the number beside the name of the document. */
-  readonly token: string
+  readonly token: (token: number | null) => string
   readonly keepMine: string
   readonly documents: string
   readonly newDocument: string
@@ -20,6 +20,8 @@ export interface EditorTexts extends DraftTexts {
   readonly youEditElsewhere: string
   readonly isEditing: (name: string | null) => string
   readonly forget: (name: string) => string
+  /** The status of a text that nobody has changed yet. */
+  readonly unchanged: string
   /** The words of CodeMirror itself. */
   readonly phrases: Readonly<Record<string, string>>
   /** Words of the banner that are true in this editor only. */
@@ -35,7 +37,7 @@ const en: EditorTexts = {
   write: 'Text',
   emptyPreview: 'The preview of your text appears here.',
   longPreview: 'The preview ends here, because the text is long.',
-  token: 'The number of your turn. A save with an older number is refused.',
+  token: (token) => `The number of your turn: ${token}. A save with an older number is refused.`,
   keepMine: 'Keep mine here',
   documents: 'Documents',
   newDocument: 'Name of a document',
@@ -45,6 +47,7 @@ const en: EditorTexts = {
   youEditElsewhere: 'You are editing in another tab',
   isEditing: (name) => `${name ?? 'Somebody'} is editing`,
   forget: (name) => `Remove ${name} from this list`,
+  unchanged: 'Not changed yet',
   phrases: {},
   banner: { troubled: 'Connection trouble. You can keep typing. We will retry the save.' },
 }
@@ -58,7 +61,7 @@ const ja: EditorTexts = {
   write: '本文',
   emptyPreview: '本文のプレビューがここに表示されます。',
   longPreview: '文章が長いため、プレビューはここまでです。',
-  token: 'あなたの順番の番号です。これより古い番号での保存は拒否されます。',
+  token: (token) => `あなたの順番の番号（${token}）です。これより古い番号での保存は拒否されます。`,
   keepMine: 'このままにする',
   documents: '文書一覧',
   newDocument: '文書の名前',
@@ -68,6 +71,7 @@ const ja: EditorTexts = {
   youEditElsewhere: '別のタブであなたが編集中',
   isEditing: (name) => (name === null ? 'ほかの人が編集中' : `${name}さんが編集中`),
   forget: (name) => `${name}を一覧から外す`,
+  unchanged: 'まだ変更なし',
   phrases: {
     '$ unchanged lines': '変更のない$行',
     'Selection deleted': '選択範囲を削除しました',

@@ -1,86 +1,124 @@
 import './tour.css'
-import { type MouseEvent, useEffect, useState } from 'react'
-import type { DocumentLockState, DraftState } from '../../../src/client/index.ts'
+import { type MouseEvent, type ReactNode, useState } from 'react'
+import type { DocumentLockState } from '../../../src/client/index.ts'
 import type { Lang } from '../ui/preferences.ts'
 import { SERVICE_URL } from '../ui/service-url.ts'
-import { setPlugged, usePlugged } from './plug.ts'
 import { type TourTexts, tourTexts } from './tour-texts.ts'
+import type { TourWindow } from './tour-windows.ts'
 
 const WINDOW = 'noopener,popup,width=680,height=860'
+const KEY = 'holdfast:tour'
+const FOLDED = 'folded'
 
 interface TourProps {
   readonly state: DocumentLockState
-  readonly draft: DraftState<string>
+  /** This one, and the others. */
+  readonly windows: readonly TourWindow[]
+  readonly isSplit: boolean
+  readonly onSplit: (isSplit: boolean) => void
   readonly lang: Lang
 }
 
-/** What has happened since this page was opened. */
-interface Facts {
-  readonly hasSecondWindow: boolean
-  readonly wasHandedOver: boolean
-  readonly wasRefused: boolean
-}
-
 /** Three steps that show a handoff, a loss and a refused save. Each is ticked when it has happened. */
-export function Tour({ state, draft, lang }: TourProps) {
+export function Tour({ state, windows, isSplit, onSplit, lang }: TourProps) {
   const words = tourTexts[lang]
-  const isPlugged = usePlugged()
-  useEffect(() => () => setPlugged(true), [])
-  const { hasSecondWindow, wasHandedOver, wasRefused } = useFacts(state, draft)
+  const [isOpen, setOpen] = useState(() => !isFolded())
+  const hasSecond = useOnce(windows.length > 1)
+  const wasHandedOver = useHandedOver(state)
+  const isWhole = windows.every(({ isPlugged }) => isPlugged)
+  const wasRefused = windows.some((one) => one.wasRefused)
   const steps = [
-    { ...words.open, isDone: hasSecondWindow, action: <OpenWindow words={words} /> },
-    { ...words.edit, isDone: wasHandedOver, action: null },
     {
-      ...words.plug,
-      text: plugText(words, state, isPlugged, wasRefused),
-      isDone: wasRefused && isPlugged,
+      id: 'open',
+      text: words.open,
+      isDone: hasSecond,
       action: (
-        <button
-          type="button"
-          disabled={isPlugged && !state.held}
-          className={isPlugged ? undefined : 'primary'}
-          onClick={() => setPlugged(!isPlugged)}
-        >
-          {isPlugged ? words.pull : words.plugIn}
-        </button>
+        <>
+          <button
+            type="button"
+            className={isSplit || hasSecond ? undefined : 'primary'}
+            onClick={() => onSplit(!isSplit)}
+          >
+            {isSplit ? words.showOne : words.showTwo}
+          </button>
+          {!isSplit && <OpenWindow words={words} />}
+        </>
       ),
+    },
+    { id: 'edit', text: words.edit(isSplit), isDone: wasHandedOver, action: null },
+    {
+      id: 'plug',
+      text: plugText(words, windows, isSplit, wasRefused),
+      isDone: wasRefused && isWhole,
+      action: null,
     },
   ]
   const next = steps.findIndex(({ isDone }) => !isDone)
-  const current = next < 0 || !isPlugged ? steps.length - 1 : next
+  const current = next < 0 || !isWhole ? steps.length - 1 : next
   return (
-    <section className="tour card" aria-label={words.title}>
-      <h2>{words.title}</h2>
+    <details
+      className="tour card"
+      open={isOpen}
+      onToggle={({ currentTarget: { open } }) => {
+        setOpen(open)
+        rememberFolded(!open)
+      }}
+    >
+      <summary>
+        <h2>{words.title}</h2>
+      </summary>
       <ol>
-        {steps.map(({ title, text, isDone, action }, n) => (
-          <li key={title} data-done={isDone} aria-current={n === current ? 'step' : undefined}>
-            <span className="number" aria-hidden="true">
-              {isDone ? '✓' : n + 1}
-            </span>
-            <h3>
-              {title}
-              {isDone && <span className="visually-hidden"> {words.done}</span>}
-            </h3>
-            <div className="body">
-              <p>{text}</p>
-              {action}
-            </div>
-          </li>
+        {steps.map(({ id, text, isDone, action }, n) => (
+          <Step
+            key={id}
+            number={n + 1}
+            isDone={isDone}
+            isCurrent={n === current}
+            words={words}
+            action={action}
+          >
+            {text}
+          </Step>
         ))}
       </ol>
-    </section>
+    </details>
+  )
+}
+
+interface StepProps {
+  readonly number: number
+  readonly isDone: boolean
+  readonly isCurrent: boolean
+  readonly words: TourTexts
+  readonly action: ReactNode
+  readonly children: string
+}
+
+function Step({ number, isDone, isCurrent, words, action, children }: StepProps) {
+  return (
+    <li data-done={isDone} aria-current={isCurrent ? 'step' : undefined}>
+      <span className="number" aria-hidden="true">
+        {isDone ? '✓' : number}
+      </span>
+      <p>
+        {children}
+        {isDone && <span className="visually-hidden"> {words.done}</span>}
+      </p>
+      {action && <span className="actions">{action}</span>}
+    </li>
   )
 }
 
 function plugText(
   words: TourTexts,
-  { held }: DocumentLockState,
-  isPlugged: boolean,
+  windows: readonly TourWindow[],
+  isSplit: boolean,
   wasRefused: boolean,
 ): string {
-  if (!isPlugged) return held ? words.cutOff : words.lost
-  if (wasRefused) return words.refused
-  return held ? words.plug.text : words.inTheOther
+  const isCut = windows.some(({ isPlugged }) => !isPlugged)
+  if (!isCut) return wasRefused ? words.refused : words.plug
+  const isTaken = windows.some(({ isPlugged, isHeld }) => isPlugged && isHeld)
+  return isTaken ? words.taken : words.cutOff(isSplit)
 }
 
 function OpenWindow({ words }: { readonly words: TourTexts }) {
@@ -95,27 +133,34 @@ function OpenWindow({ words }: { readonly words: TourTexts }) {
   )
 }
 
-function useFacts({ holder }: DocumentLockState, { isOutdated }: DraftState<string>): Facts {
-  const hasSecondWindow = useSecondWindow()
+/** Whether somebody else has edited since this page was opened, after the first one. */
+function useHandedOver({ holder }: DocumentLockState): boolean {
   const [editors, setEditors] = useState<readonly string[]>([])
-  const [wasRefused, setRefused] = useState(false)
   const editor = holder && `${holder.sessionId} ${holder.clientId}`
   if (editor && !editors.includes(editor)) setEditors([...editors, editor])
-  if (isOutdated && !wasRefused) setRefused(true)
-  return { hasSecondWindow, wasHandedOver: editors.length > 1, wasRefused }
+  return editors.length > 1
 }
 
-/** Whether this page is open in another window of the browser, or was. */
-function useSecondWindow(): boolean {
-  const [isOpen, setOpen] = useState(false)
-  useEffect(() => {
-    const channel = new BroadcastChannel('holdfast:tour')
-    channel.onmessage = ({ data }) => {
-      setOpen(true)
-      if (data !== 'here') channel.postMessage('here')
-    }
-    channel.postMessage('hello')
-    return () => channel.close()
-  }, [])
-  return isOpen
+/** Whether it is true, or was. */
+function useOnce(now: boolean): boolean {
+  const [was, setWas] = useState(now)
+  if (now && !was) setWas(true)
+  return was
+}
+
+function isFolded(): boolean {
+  try {
+    return localStorage.getItem(KEY) === FOLDED
+  } catch {
+    return false
+  }
+}
+
+function rememberFolded(isFolded: boolean): void {
+  try {
+    if (isFolded) localStorage.setItem(KEY, FOLDED)
+    else localStorage.removeItem(KEY)
+  } catch {
+    // Private windows may refuse storage. Then the steps are open the next time.
+  }
 }

@@ -16,8 +16,14 @@ const GUEST_KEY = 'holdfast:guest'
 const listeners = new Set<() => void>()
 let current = read()
 apply()
+addEventListener('storage', ({ key }) => {
+  if (key !== KEY) return
+  current = read()
+  apply()
+  for (const listener of listeners) listener()
+})
 
-/** The person's choices, stored in the browser. */
+/** The person's choices, stored in the browser. All its windows follow. */
 export function usePreferences(): [Preferences, (change: Partial<Preferences>) => void] {
   const preferences = useSyncExternalStore(subscribe, () => current)
   return [preferences, change]
