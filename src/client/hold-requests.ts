@@ -1,3 +1,4 @@
+import { onAbort } from '../base/abort.ts'
 import { refuse } from '../base/arguments.ts'
 import { type Clock, type Moment, moment } from '../base/clock.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
@@ -60,6 +61,8 @@ export class HoldRequests implements KeepStore {
   #withdrawal: Promise<unknown> | undefined
   /** When the holder has decided at the latest about a demand. */
   #answerBy = 0
+  /** Sets the time after which a demand fails. */
+  #limitDemand = () => {}
 
   constructor(options: HoldRequestsOptions, requests: LockRequests) {
     this.#options = options
@@ -136,6 +139,7 @@ export class HoldRequests implements KeepStore {
   /** The holder has asked for time, and answers within this time. So `demand` waits for longer. */
   extendDemand(answerWithinMs: number): void {
     this.#answerBy = this.#options.clock.monotonic() + answerWithinMs
+    this.#limitDemand()
   }
 
   /**
@@ -146,35 +150,51 @@ export class HoldRequests implements KeepStore {
     const { url, clock } = this.#options
     const { lockPath } = this.#requests
     const withdrawal = this.#withdrawal
+    const ending = new AbortController()
+    let cancelLimit = () => {}
+    this.#limitDemand = () => {
+      cancelLimit()
+      const leftMs = this.#answerBy + RESPONSE_MS - clock.monotonic()
+      cancelLimit = clock.setTimer(() => ending.abort(Error('no answer in time')), leftMs, true)
+    }
     /** The server has the request. */
     let isOpen = false
-    for (let failures = 0; ; stop.throwIfAborted()) {
-      let sentAt = clock.monotonic()
-      try {
-        const response = await this.#post(() => {
+    try {
+      for (let failures = 0; ; stop.throwIfAborted()) {
+        let sentAt = clock.monotonic()
+        const describe = () => {
           const { grace_ms, answer_within_ms } = this.#requests.terms
-          const decidedMs = Number((how === 'takeover' ? grace_ms : answer_within_ms) ?? LONGEST_DECISION_MS)
-          const waitMs = Math.min(longestWait(url), decidedMs)
           sentAt = clock.monotonic()
-          if (!isOpen) this.extendDemand(decidedMs)
+          if (!isOpen)
+            this.extendDemand(
+              Number((how === 'takeover' ? grace_ms : answer_within_ms) ?? LONGEST_DECISION_MS),
+            )
           onSend()
-          return { path: `${lockPath}/${how}?wait=${Math.ceil(waitMs) / 1000}`, limit: waitMs + RESPONSE_MS }
-        }, stop)
-        const { error, answer_within_ms } = response.body
-        if (error !== 'handover_pending') return response
-        this.extendDemand(Number(answer_within_ms))
-        failures = 0
-        isOpen = true
-      } catch (cause) {
-        const now = clock.monotonic()
-        isOpen ||= now - sentAt >= SHORTEST_REQUEST_WAIT_MS
-        const isOver = stop.aborted || this.#withdrawal !== withdrawal || now > this.#answerBy + RESPONSE_MS
-        if (!isOpen || isOver || asLeaseError(cause).code !== 'store-unavailable') throw cause
-        onFailedWait(url, cause, now - sentAt)
-        const rest = sentAt + SHORTEST_WAIT_MS * 2 ** failures - now
-        failures = Math.min(failures + 1, MOST_WAIT_DOUBLINGS)
-        if (rest > 0) await pauseUntilAborted(clock, rest, stop)
+          const waitMs = Math.min(longestWait(url), this.#answerBy - sentAt)
+          return demandWithin(`${lockPath}/${how}`, Math.max(waitMs, SHORTEST_REQUEST_WAIT_MS))
+        }
+        try {
+          const response = await this.#post(describe, stop, ending)
+          const { error, answer_within_ms } = response.body
+          if (error !== 'handover_pending') return response
+          this.extendDemand(Number(answer_within_ms))
+          failures = 0
+          isOpen = true
+        } catch (cause) {
+          const now = clock.monotonic()
+          isOpen ||= now - sentAt >= SHORTEST_REQUEST_WAIT_MS
+          const isOver = stop.aborted || ending.signal.aborted || this.#withdrawal !== withdrawal
+          if (!isOpen || isOver || asLeaseError(cause).code !== 'store-unavailable') throw cause
+          onFailedWait(url, cause, now - sentAt)
+          const rest = sentAt + SHORTEST_WAIT_MS * 2 ** failures - now
+          failures = Math.min(failures + 1, MOST_WAIT_DOUBLINGS)
+          if (rest > 0) await pauseUntilAborted(clock, rest, stop)
+          if (ending.signal.aborted) throw cause
+        }
       }
+    } finally {
+      cancelLimit()
+      this.#limitDemand = () => {}
     }
   }
 
@@ -247,8 +267,12 @@ export class HoldRequests implements KeepStore {
     return response.status === 409 ? null : { lease: this.#leaseOf(response), sent }
   }
 
-  /** `describe` is called when the request is sent. */
-  async #post(describe: () => { path: string; limit: number }, stop: AbortSignal): Promise<ApiResponse> {
+  /** `describe` is called when the request is sent. `ending` ends it before its limit. */
+  async #post(
+    describe: () => DescribedRequest,
+    stop: AbortSignal,
+    ending = new AbortController(),
+  ): Promise<ApiResponse> {
     const { former, name } = this.#options
     const { keepSession, observed } = this.#requests
     // A withdrawal that arrives later would end what this request is granted.
@@ -257,8 +281,10 @@ export class HoldRequests implements KeepStore {
     await keepSession()
     stop.throwIfAborted()
     const { signal } = this.#sent
+    const unlisten = onAbort(signal, () => ending.abort(signal.reason))
     const body = { name: name() }
-    return observed({ method: 'POST', ...describe(), body, signal })
+    const request = { method: 'POST', ...describe(), body, signal: ending.signal } as const
+    return observed(request).finally(unlisten)
   }
 
   #leaseOf(response: ApiResponse): LeaseRecord {
@@ -266,6 +292,15 @@ export class HoldRequests implements KeepStore {
     // All that is read of it. The server releases by token.
     return { resource: this.#options.roomId, id: String(token), token, remaining } as LeaseRecord
   }
+}
+
+interface DescribedRequest {
+  readonly path: string
+  readonly limit: number
+}
+
+function demandWithin(path: string, waitMs: number): DescribedRequest {
+  return { path: `${path}?wait=${Math.ceil(waitMs) / 1000}`, limit: waitMs + RESPONSE_MS }
 }
 
 function expectSuccess(response: ApiResponse): void {

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { warnOnce } from '../base/warn.ts'
 import type { DocumentLock, DocumentLockPhase, DocumentLockState, DraftState } from '../client/index.ts'
 import { type Action, contentOf, SPACES } from './banner-content.ts'
+import { withIsolatedNames } from './isolated-name.ts'
 import { type LockTexts, lockTexts } from './lock-texts.ts'
 import { useEveryDay } from './moment-text.ts'
 import { People } from './people.tsx'
@@ -52,7 +53,8 @@ export function LockBanner(props: LockBannerProps): ReactNode {
   if (onHandOver) warnOnce('<LockBanner>: the property onHandOver is called onHandoff now')
   const lang = useLanguage(props.lang)
   const current = useLockState(lock)
-  const { state = current } = props
+  const { state: given = current } = props
+  const state = withIsolatedNames(given)
   const words = { ...lockTexts[lang], ...texts }
   useEveryDay()
   useAttention(callOf(state, words), attention)

@@ -1,5 +1,6 @@
 import type { Participant } from '../client/index.ts'
 import { Avatar } from './avatar.tsx'
+import { isolatedName } from './isolated-name.ts'
 import { type LockTexts, lockTexts } from './lock-texts.ts'
 import { MAX_SHOWN_PEOPLE } from './options.ts'
 
@@ -26,7 +27,7 @@ export function People({ people, lang = 'en', texts }: PeopleProps) {
     <ul className="holdfast hf-people" aria-label={words.people} hidden={people.length === 0}>
       {people.slice(0, MAX_SHOWN_PEOPLE).map((person) => {
         const { sessionId, name, role, place } = person
-        const text = words.person(person)
+        const text = words.person({ ...person, name: isolatedName(name) })
         return (
           <li key={sessionId} title={text}>
             <Avatar id={sessionId} name={name} activity={role} number={place === null ? null : place + 1} />

@@ -462,9 +462,14 @@ function save(by: Browser, content: unknown): Promise<Answer> {
 describe('a demand that is sent again and again, because proxies end long requests', () => {
   const ask = (browser: Browser, seconds: number, kind = 'request') =>
     browser.call('POST', `${LOCK}/${kind}?wait=${seconds}`, { name: 'Aoi' })
+  /** What was sent before has arrived, and no time has passed. */
+  async function arrival(browser: Browser): Promise<void> {
+    for (let n = 0; n < 5; n++) await browser.call('GET', LOCK)
+  }
   /** Lets time pass until the request has its answer. */
   async function answerTo(request: Promise<Answer>): Promise<Answer> {
     let found: Answer | undefined
+    await arrival(holder)
     void request.then((answer) => (found = answer))
     await eventually(async () => {
       await bed.clock.advance(500)
@@ -564,6 +569,7 @@ describe('a demand that is sent again and again, because proxies end long reques
       expect((await Promise.race([first, { body: {} }])).body).toMatchObject({ error: 'handover_pending' })
     })
     const second = moved.call('POST', `${LOCK}/request?wait=4`)
+    await arrival(asked)
     await eventually(async () => {
       await clock.advance(500)
       expect((await Promise.race([second, { body: {} }])).body).toMatchObject({ error: 'handover_pending' })

@@ -53,7 +53,7 @@ export const LeaseRow = memo(function LeaseRow(props: LeaseRowProps) {
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => onSelect(lease.resource)}
     >
-      {cell('resource', <Resource {...props} />)}
+      {cell('resource', <Resource {...props} />, lease.resource)}
       {group
         ? cell('holder', <Holders group={group} words={words} />)
         : cell(

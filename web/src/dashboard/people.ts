@@ -2,6 +2,8 @@ import type { ObservedLease } from '../../../src/protocol/index.ts'
 import type { ResourceGroup } from './resource-groups.ts'
 import type { DashboardTexts } from './texts.ts'
 
+const ROOMS = 'document:'
+
 /** The name in the lease's metadata, or else its owner. */
 export function holderName(lease: ObservedLease): string {
   return personName(lease) ?? lease.owner
@@ -20,9 +22,10 @@ export function otherMetadata({ metadata }: ObservedLease): [string, string][] {
   )
 }
 
-/** The same in one line: `host: build-7, job: nightly`. */
+/** The same in one line: `host: build-7, job: nightly`. Without the id that our server gives a tab. */
 export function metadataLine(lease: ObservedLease): string {
   return otherMetadata(lease)
+    .filter(([key]) => key !== 'client' || !lease.resource.startsWith(ROOMS))
     .map(([key, value]) => `${key}: ${value}`)
     .join(', ')
 }

@@ -111,8 +111,8 @@ export function Desk({ open, name, lang, hasPlug, attention }: DeskProps) {
       />
       <section className="card paper" ref={paper} data-writable={isWritable} data-pane={pane}>
         <div className="bar">
-          <h2 className="grow">
-            <bdi>{roomId}</bdi>
+          <h2 className="grow" dir="auto">
+            {roomId}
           </h2>
           <span className="token mono quiet" title={words.token(state.token)}>
             {isHeld && state.token !== null ? `#${shortToken(state.token)}` : ''}

@@ -2,6 +2,7 @@ import './document-list.css'
 import { type FormEvent, useEffect, useState } from 'react'
 import type { DocumentLockState } from '../../../src/client/index.ts'
 import { Avatar } from '../../../src/react/index.ts'
+import { isolatedName } from '../../../src/react/isolated-name.ts'
 import { useMedia } from '../ui/use-media.ts'
 import { forget, remember, useKnownDocuments } from './known-documents.ts'
 import { followRooms, type RoomLock, type RoomLocks } from './room-locks.ts'
@@ -27,7 +28,9 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
     // A lock that this tab has lost is nobody's.
     const holder = name === roomId ? (state.holder?.isMe ? null : state.holder) : locks.get(name)
     if (!holder) return null
-    return holder.sessionId === state.me?.sessionId ? words.youEditElsewhere : words.isEditing(holder.name)
+    return holder.sessionId === state.me?.sessionId
+      ? words.youEditElsewhere
+      : words.isEditing(isolatedName(holder.name))
   }
   return (
     <details className="documents card" open={isWide}>
@@ -41,7 +44,9 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
             <li key={name}>
               <a href={addressOf(name)} aria-current={name === roomId ? 'page' : undefined}>
                 <LockIcon isLocked={editor !== null} isMe={editor === words.youEdit} />
-                <span className="title">{name}</span>
+                <span className="title" dir="auto">
+                  {name}
+                </span>
                 <span className="who">
                   {(name === roomId ? state.people : editorsOf(locks.get(name))).map((person) => (
                     <Avatar

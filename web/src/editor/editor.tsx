@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { isolatedName } from '../../../src/react/isolated-name.ts'
 import { PageHeader } from '../ui/page-header.tsx'
 import { usePreferences } from '../ui/preferences.ts'
 import { Desk, type TextLanguage, useDocument } from './desk.tsx'
@@ -76,7 +77,7 @@ function OwnSide({ room, isSplit, onSplit, ...language }: OwnSideProps) {
   const windows = useTourWindows(state.held, draftState.isOutdated)
   const words = editorTexts[lang]
   useEffect(() => {
-    document.title = `${roomId} · Holdfast`
+    document.title = `${isolatedName(roomId)} · Holdfast`
   }, [roomId])
   return (
     <>
