@@ -40,7 +40,7 @@ export class HandoffRequests {
     if (!view.state.request && hasShape(body.request, REQUEST))
       view.change({ request: this.#requestOf(body.request) })
     // Also for a tab that does not get the event.
-    if (body.error === 'handover_pending' && hasShape(body, PENDING)) this.#wait(body)
+    if (body.error === 'handoff_pending' && hasShape(body, PENDING)) this.#wait(body)
   }
 
   onEvent(event: string, data: Body): void {

@@ -176,7 +176,7 @@ export class HoldRequests implements KeepStore {
         try {
           const response = await this.#post(describe, stop, ending)
           const { error, answer_within_ms } = response.body
-          if (error !== 'handover_pending') return response
+          if (error !== 'handoff_pending') return response
           this.extendDemand(Number(answer_within_ms))
           failures = 0
           isOpen = true

@@ -52,6 +52,15 @@ describe('a response of the server', () => {
     })
   })
 
+  it('a response of the server to a renewal keeps the name of a holder whose session has none', () => {
+    const nameless = { ...ME, name: null }
+    const told = { ...nameless, name: 'Mika', isMe: true, token: 7, since: 0, expiresAt: 0 }
+    const state = { ...held, me: nameless, holder: told }
+    expect(responded(200, { success: true, ...LOCKED, token: 7 }, state).holder?.name).toBe('Mika')
+    // Another grant may have another name.
+    expect(responded(200, { success: true, ...LOCKED, token: 8 }, state).holder?.name).toBeNull()
+  })
+
   it('a response of the server to a grant or a renewal is about this tab', () => {
     const holder = { ...ME, isMe: true, token: 7, expiresAt: NOW + 30_000 }
     expect(responded(200, { success: true, ...LOCKED, token: 7, you })).toMatchObject({ holder })

@@ -41,7 +41,10 @@ export function actionsOfResponse(
     // A grant and a renewal name no holder: it is this tab.
     const { is_you: isMe } = Object(body.holder ?? { is_you: true })
     const holder = holderOf(body, isMe === true, now)
-    actions.push({ type: 'holder', holder: isMe ? { ...holder, ...me } : holder })
+    // The server says a name only where it knows the person by one. The lock may have another, which others see.
+    const known = state.holder?.token === holder.token ? state.holder.name : null
+    const name = holder.name ?? me?.name ?? known
+    actions.push({ type: 'holder', holder: isMe ? { ...holder, ...me, name } : holder })
   }
   if (Array.isArray(body.waiting)) actions.push(queueAction(body, body.waiting, me))
   if (typeof body.place === 'number') actions.push({ type: 'queue', place: body.place })

@@ -39,7 +39,7 @@ function peopleInView({ state }: LockView, members: ReadonlyMap<string, string |
     if (people.has(sessionId) || people.size >= MAX_PEOPLE) return
     people.set(sessionId, { sessionId, name, role, place, isMe: sessionId === me?.sessionId })
   }
-  if (holder) add(holder.sessionId, holder.name, 'editing', null)
+  if (holder) add(holder.sessionId, holder.name ?? members.get(holder.sessionId) ?? null, 'editing', null)
   for (const [place, { sessionId, name }] of waiters.entries()) add(sessionId, name, 'waiting', place)
   for (const [sessionId, name] of members) add(sessionId, name, 'viewing', null)
   return [...people.values()]

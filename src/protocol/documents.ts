@@ -59,7 +59,7 @@ export const lockGranted = v.object({ ...success.entries, ...held, token, ...ask
 export const lockRenewed = v.object({ ...success.entries, ...held, token, ...asked })
 /** The time of the request is over, and the question to the holder still open. Ask again soon, or it ends. */
 export const handoffPending = v.object({
-  error: v.literal('handover_pending'),
+  error: v.literal('handoff_pending'),
   message: v.string(),
   answer_within_ms: milliseconds,
   postponed_ms: v.exactOptional(milliseconds),

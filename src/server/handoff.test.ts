@@ -484,7 +484,7 @@ describe('a demand that is sent again and again, because proxies end long reques
     const first = ask(other, 4)
     await isAsked()
     const { body } = await answerTo(first)
-    expect(body).toMatchObject({ error: 'handover_pending' })
+    expect(body).toMatchObject({ error: 'handoff_pending' })
     expect(body).toHaveProperty('answer_within_ms')
     const second = ask(other, 4)
     expect((await holder.call('GET', LOCK)).body).toHaveProperty('request')
@@ -520,7 +520,7 @@ describe('a demand that is sent again and again, because proxies end long reques
     expect((await first).status).toBe(499)
     await bed.clock.advance(2900)
     const second = ask(other, 4)
-    expect((await answerTo(second)).body.error).toBe('handover_pending')
+    expect((await answerTo(second)).body.error).toBe('handoff_pending')
     expect(questions()).toHaveLength(1)
     expect(answered()).toEqual([])
     await bed.clock.advance(3000)
@@ -566,13 +566,13 @@ describe('a demand that is sent again and again, because proxies end long reques
     const { request } = Object((await asked.call('PUT', LOCK)).body)
     await eventually(async () => {
       await clock.advance(500)
-      expect((await Promise.race([first, { body: {} }])).body).toMatchObject({ error: 'handover_pending' })
+      expect((await Promise.race([first, { body: {} }])).body).toMatchObject({ error: 'handoff_pending' })
     })
     const second = moved.call('POST', `${LOCK}/request?wait=4`)
     await arrival(asked)
     await eventually(async () => {
       await clock.advance(500)
-      expect((await Promise.race([second, { body: {} }])).body).toMatchObject({ error: 'handover_pending' })
+      expect((await Promise.race([second, { body: {} }])).body).toMatchObject({ error: 'handoff_pending' })
     })
     await asked.call('POST', `${LOCK}/request/answer`, { request_id: request.request_id, granted: true })
     expect((await moved.call('POST', `${LOCK}/request?wait=4`)).status).toBe(200)
@@ -583,10 +583,10 @@ describe('a demand that is sent again and again, because proxies end long reques
   it('a takeover with short requests ends with the grace period', async () => {
     const first = ask(other, 2, 'takeover')
     await isAsked()
-    expect((await answerTo(first)).body.error).toBe('handover_pending')
+    expect((await answerTo(first)).body.error).toBe('handoff_pending')
     let asked = await answerTo(ask(other, 2, 'takeover'))
     while (asked.status !== 200) {
-      expect(asked.body.error).toBe('handover_pending')
+      expect(asked.body.error).toBe('handoff_pending')
       asked = await answerTo(ask(other, 2, 'takeover'))
     }
     expect(bed.clock.now() % 60_000).toBeLessThanOrEqual(7000)

@@ -46,6 +46,11 @@ describe('an hour with three people and one document', () => {
         })
         .toBe(window === called)
       expect(await accessibilityProblems(window.page), `${name}: ${who}`).toEqual([])
+      await expect
+        .poll(async () =>
+          (await window.page.locator('.hf-banner .hf-avatar').allTextContents()).sort().join(' '),
+        )
+        .toMatch(/^A\d? J\d? M\d?$/)
       await keepPictures(window.page, `60-${name}-${who}`)
     }
   }

@@ -39,7 +39,7 @@ export const HTTP_ERRORS = {
   stale_token: [409, 'the token is not that of the latest lock'],
   stale_save: [409, 'the same lock has saved or deleted with a higher `sequence`: `sequence` says which'],
   handover_declined: [409, 'the holder declined'],
-  handover_pending: [409, 'the holder has not answered yet; ask again to go on waiting'],
+  handoff_pending: [409, 'the holder has not answered yet; ask again to go on waiting'],
   handover_unanswered: [409, 'the holder did not answer in time'],
   takeover_not_declinable: [409, 'the holder declined a takeover, which only a request allows'],
   content_unreadable: [409, 'the stored content is damaged, or another version wrote it'],

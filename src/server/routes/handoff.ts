@@ -21,7 +21,7 @@ export function handoffRoutes(service: Service): Route[] {
   const { handoff, waiterLimits, settings } = service
   const wait = seconds(
     settings.maxWait / 1000,
-    'Seconds after which the request ends with `handover_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting.',
+    'Seconds after which the request ends with `handoff_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting.',
   )
   const replies = new LockReplies(service)
   return [
@@ -97,7 +97,7 @@ function stillAsked({ answerWithinMs, postponedMs }: StillAsked): Reply {
   return {
     status: 409,
     body: {
-      error: 'handover_pending',
+      error: 'handoff_pending',
       message: 'the holder has not answered yet; ask again to go on waiting',
       answer_within_ms: answerWithinMs,
       ...(postponedMs > 0 && { postponed_ms: postponedMs }),

@@ -503,7 +503,7 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    error: "bad_request" | "invalid_json" | "body_too_deep" | "inexact_number" | "invalid_body" | "invalid_query" | "invalid_room" | "invalid_argument" | "invalid_client" | "invalid_if_match" | "invalid_channel" | "no_queue" | "share_unsupported" | "unauthenticated" | "invalid_signature" | "forbidden" | "origin_not_allowed" | "not_locked_by_user" | "not_found" | "lock_not_found" | "request_not_found" | "unknown_app" | "contents_off" | "telemetry_off" | "metrics_off" | "method_not_allowed" | "request_timeout" | "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn" | "revision_mismatch" | "body_too_large" | "data_too_large" | "unsupported_encoding" | "expectation_failed" | "host_not_allowed" | "too_many_requests" | "too_many_waiters" | "headers_too_large" | "store_failed" | "internal" | "store_unavailable" | "not_ready" | "starting" | "stopping";
+                    error: "bad_request" | "invalid_json" | "body_too_deep" | "inexact_number" | "invalid_body" | "invalid_query" | "invalid_room" | "invalid_argument" | "invalid_client" | "invalid_if_match" | "invalid_channel" | "no_queue" | "share_unsupported" | "unauthenticated" | "invalid_signature" | "forbidden" | "origin_not_allowed" | "not_locked_by_user" | "not_found" | "lock_not_found" | "request_not_found" | "unknown_app" | "contents_off" | "telemetry_off" | "metrics_off" | "method_not_allowed" | "request_timeout" | "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn" | "revision_mismatch" | "body_too_large" | "data_too_large" | "unsupported_encoding" | "expectation_failed" | "host_not_allowed" | "too_many_requests" | "too_many_waiters" | "headers_too_large" | "store_failed" | "internal" | "store_unavailable" | "not_ready" | "starting" | "stopping";
                     message: string;
                 } & {
                     [key: string]: unknown;
@@ -800,7 +800,7 @@ export interface operations {
                         };
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -863,7 +863,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -930,7 +930,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1008,7 +1008,7 @@ export interface operations {
     takeOver: {
         parameters: {
             query?: {
-                /** @description Seconds after which the request ends with `handover_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting. More than 50 counts as 50. */
+                /** @description Seconds after which the request ends with `handoff_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting. More than 50 counts as 50. */
                 wait?: number;
             };
             header?: {
@@ -1106,13 +1106,13 @@ export interface operations {
                         };
                     } | {
                         /** @constant */
-                        error: "handover_pending";
+                        error: "handoff_pending";
                         message: string;
                         answer_within_ms: number;
                         postponed_ms?: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1125,7 +1125,7 @@ export interface operations {
     requestLock: {
         parameters: {
             query?: {
-                /** @description Seconds after which the request ends with `handover_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting. More than 50 counts as 50. */
+                /** @description Seconds after which the request ends with `handoff_pending`, if the holder has not decided. Ask again within 3 seconds to go on waiting. More than 50 counts as 50. */
                 wait?: number;
             };
             header?: {
@@ -1223,13 +1223,13 @@ export interface operations {
                         };
                     } | {
                         /** @constant */
-                        error: "handover_pending";
+                        error: "handoff_pending";
                         message: string;
                         answer_within_ms: number;
                         postponed_ms?: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1314,7 +1314,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1372,7 +1372,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1454,7 +1454,7 @@ export interface operations {
                         sequence: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
@@ -1559,7 +1559,7 @@ export interface operations {
                         sequence: number;
                     } | ({
                         /** @enum {string} */
-                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handover_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
+                        error: "already_locked" | "lease_held" | "lease_lost" | "stale_token" | "stale_save" | "handover_declined" | "handoff_pending" | "handover_unanswered" | "takeover_not_declinable" | "content_unreadable" | "superseded" | "withdrawn";
                         message: string;
                     } & {
                         [key: string]: unknown;
