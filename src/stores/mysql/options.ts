@@ -65,7 +65,7 @@ export const PRUNE_EVERY_MS = 600_000
 /** Right after a request or a message, the next message may be near. Later, it looks less and less often. */
 export const SOONEST_POLL_MS = 5
 /** It looks for messages after this part of the time that has passed since then. */
-export const POLL_PART = 0.01
+export const POLL_PART = 0.1
 /** A holder learns of a loss by its heartbeat at the latest. */
 export const HOLDER_POLL_MS = 500
 /** How many messages are read at once. */
