@@ -16,7 +16,7 @@ import { createStateStore, type StateStore } from './state-store.ts'
 import { connectTabs } from './tab-channel.ts'
 import type { AutoSavePhase, AutoSaveState } from './types.ts'
 import { writeSave } from './write-save.ts'
-import { createWriterLock, type WriterLock } from './writer-lock.ts'
+import { WriterLock } from './writer-lock.ts'
 
 export class Saver<T> {
   readonly store: StateStore
@@ -64,7 +64,7 @@ export class Saver<T> {
       saveAgain: () => void this.#save(),
     })
     const onGranted = (lease: ProjectLockLease) => this.#onGranted(lease)
-    this.#lock = createWriterLock(settings, { onGranted, ...this.#readOnly })
+    this.#lock = new WriterLock(settings, { onGranted, ...this.#readOnly })
     this.#schedule = createSchedule(clock, settings, () => void this.#save())
     this.#tabs = connectTabs({
       ...settings,

@@ -7,26 +7,6 @@ import type { LockError, ProjectLockLease } from '../project/index.ts'
 import { HANDOFF_MS } from './options.ts'
 import type { AutoSaveLocks } from './types.ts'
 
-export interface WriterLock {
-  /** The current lease, or a new one. Rejects if it cannot be acquired. */
-  acquire(): Promise<ProjectLockLease>
-  /** Waits in the queue without a time limit and without events. */
-  joinQueue(): void
-  /** Takes the lock from the tab that holds it. */
-  steal(): Promise<void>
-  /** Whether there is a lease that was neither lost nor released. */
-  readonly isHeld: boolean
-  /** Stops writing, and keeps the lock until another tab takes it, at most for a moment. */
-  handOver(): void
-  /** Whether this lease may write now. */
-  mayWrite(lease: ProjectLockLease): boolean
-  /** Whether this lease was neither lost nor released. */
-  isCurrent(lease: ProjectLockLease): boolean
-  release(): Promise<void>
-  /** Ends every wait. */
-  stopWaiting(): void
-}
-
 export interface WriterLockListeners {
   /** The queue has reached us. */
   onGranted(lease: ProjectLockLease): unknown
@@ -43,83 +23,102 @@ export interface WriterLockOptions {
   readonly retry: Pauses | undefined
 }
 
-export function createWriterLock(
-  { locks, clock, wait, retry }: WriterLockOptions,
-  { onGranted, onRefused, onLost }: WriterLockListeners,
-): WriterLock {
-  const stop = new AbortController()
+export class WriterLock {
+  readonly #options: WriterLockOptions
+  readonly #listeners: WriterLockListeners
+  readonly #stop = new AbortController()
   /** Ends the wait in the queue; `null`: there is none. */
-  let queueing: AbortController | null = null
-  let current: ProjectLockLease | null = null
-  let request: Promise<ProjectLockLease> | null = null
+  #queueing: AbortController | null = null
+  #current: ProjectLockLease | null = null
+  #request: Promise<ProjectLockLease> | null = null
 
-  return {
-    async acquire() {
-      // Also a lease that has to be confirmed because the page was away: a new request would wait for our own lock.
-      if (current) return current
-      request ??= requestLock().finally(() => {
-        request = null
-      })
-      return request
-    },
-
-    joinQueue() {
-      if (!queueing && !stop.signal.aborted) void waitInQueue()
-    },
-
-    async steal() {
-      queueing?.abort()
-      queueing = null
-      const lease = keep(await locks.acquireProjectLock({ steal: true, signal: stop.signal }), stop.signal)
-      await onGranted(lease)
-    },
-
-    get isHeld() {
-      return current !== null
-    },
-
-    handOver() {
-      const lease = current
-      current = null
-      if (lease) clock.setTimer(() => locks.releaseProjectLock(lease).catch(() => {}), HANDOFF_MS)
-    },
-
-    mayWrite: (lease) => isCurrent(lease) && locks.holdsProjectLock(lease),
-    isCurrent,
-
-    async release() {
-      const lease = current
-      current = null
-      if (lease) await locks.releaseProjectLock(lease)
-    },
-
-    stopWaiting: () => stop.abort(new DOMException('AutoSave was closed', 'AbortError')),
+  constructor(options: WriterLockOptions, listeners: WriterLockListeners) {
+    this.#options = options
+    this.#listeners = listeners
   }
 
-  function isCurrent(lease: ProjectLockLease): boolean {
-    return current?.id === lease.id
+  /** The current lease, or a new one. Rejects if it cannot be acquired. */
+  async acquire(): Promise<ProjectLockLease> {
+    // Also a lease that has to be confirmed because the page was away: a new request would wait for our own lock.
+    if (this.#current) return this.#current
+    this.#request ??= this.#requestLock().finally(() => {
+      this.#request = null
+    })
+    return this.#request
   }
 
-  async function waitInQueue(): Promise<void> {
+  /** Waits in the queue without a time limit and without events. */
+  joinQueue(): void {
+    if (!this.#queueing && !this.#stop.signal.aborted) void this.#waitInQueue()
+  }
+
+  /** Takes the lock from the tab that holds it. */
+  async steal(): Promise<void> {
+    this.#queueing?.abort()
+    this.#queueing = null
+    const { signal } = this.#stop
+    const lease = await this.#options.locks.acquireProjectLock({ steal: true, signal })
+    await this.#listeners.onGranted(this.#keep(lease, signal))
+  }
+
+  /** Whether there is a lease that was neither lost nor released. */
+  get isHeld(): boolean {
+    return this.#current !== null
+  }
+
+  /** Stops writing, and keeps the lock until another tab takes it, at most for a moment. */
+  handOver(): void {
+    const { locks, clock } = this.#options
+    const lease = this.#current
+    this.#current = null
+    if (lease) clock.setTimer(() => locks.releaseProjectLock(lease).catch(() => {}), HANDOFF_MS)
+  }
+
+  /** Whether this lease may write now. */
+  mayWrite(lease: ProjectLockLease): boolean {
+    return this.isCurrent(lease) && this.#options.locks.holdsProjectLock(lease)
+  }
+
+  /** Whether this lease was neither lost nor released. */
+  isCurrent(lease: ProjectLockLease): boolean {
+    return this.#current?.id === lease.id
+  }
+
+  async release(): Promise<void> {
+    const lease = this.#current
+    this.#current = null
+    if (lease) await this.#options.locks.releaseProjectLock(lease)
+  }
+
+  /** Ends every wait. */
+  stopWaiting(): void {
+    this.#stop.abort(new DOMException('AutoSave was closed', 'AbortError'))
+  }
+
+  async #waitInQueue(): Promise<void> {
+    const stopped = this.#stop.signal
     const waiting = new AbortController()
-    queueing = waiting
-    const unlisten = onAbort(stop.signal, () => waiting.abort(stop.signal.reason))
+    this.#queueing = waiting
+    const unlisten = onAbort(stopped, () => waiting.abort(stopped.reason))
     const { signal } = waiting
     try {
-      const lease = keep(await locks.acquireProjectLock({ standby: true, signal }), signal)
-      queueing = null
-      onGranted(lease)
+      const lease = await this.#options.locks.acquireProjectLock({ standby: true, signal })
+      this.#keep(lease, signal)
+      this.#queueing = null
+      this.#listeners.onGranted(lease)
     } catch (error) {
-      if (queueing === waiting) queueing = null
-      if (!signal.aborted) onRefused(error)
+      if (this.#queueing === waiting) this.#queueing = null
+      if (!signal.aborted) this.#listeners.onRefused(error)
     } finally {
       unlisten()
     }
   }
 
-  async function requestLock(): Promise<ProjectLockLease> {
+  async #requestLock(): Promise<ProjectLockLease> {
+    const { locks, clock, wait, retry } = this.#options
+    const stopped = this.#stop.signal
     const limit = new AbortController()
-    const unlisten = onAbort(stop.signal, () => limit.abort(stop.signal.reason))
+    const unlisten = onAbort(stopped, () => limit.abort(stopped.reason))
     const onTimeout = () => limit.abort(new DOMException('another tab holds the lock', 'TimeoutError'))
     const started = clock.monotonic()
     let cancel: (() => void) | undefined
@@ -129,25 +128,26 @@ export function createWriterLock(
     }
     try {
       const options = { signal: limit.signal, onWaiting, ...(retry && { retry }) }
-      return keep(await locks.acquireProjectLock(options), stop.signal)
+      return this.#keep(await locks.acquireProjectLock(options), stopped)
     } finally {
       cancel?.()
       unlisten()
     }
   }
 
-  function keep(lease: ProjectLockLease, wanted: AbortSignal): ProjectLockLease {
+  #keep(lease: ProjectLockLease, wanted: AbortSignal): ProjectLockLease {
+    const { locks } = this.#options
     if (wanted.aborted) {
       // The grant came after the end of the wait.
       locks.releaseProjectLock(lease).catch(() => {})
       throw wanted.reason
     }
-    current = lease
+    this.#current = lease
     const signal = locks.projectLockSignal(lease)
     onAbort(signal, () => {
-      if (!isCurrent(lease)) return
-      current = null
-      onLost(signal.reason)
+      if (!this.isCurrent(lease)) return
+      this.#current = null
+      this.#listeners.onLost(signal.reason)
     })
     return lease
   }

@@ -28,110 +28,107 @@ export interface ScreenOptions {
   readonly waiting: (query: WaitingQuery) => Promise<readonly WaitingQueue[]>
 }
 
-export interface Screen {
-  addChange(change: LeaseChange): void
-  showProblem(error: unknown): void
-  /** Redraws until the user quits. Resolves with the exit code. */
-  showUntilQuit(options: ScreenOptions): Promise<number>
-  close(): void
-}
+/** The second screen of the terminal, which shows the leases until the user quits. */
+export class Screen {
+  readonly #terminal: Terminal
+  readonly #view: WatchView
+  #options: ScreenOptions | undefined
+  #isClosed = false
+  #redraw: NodeJS.Timeout | undefined
+  readonly #interval: NodeJS.Timeout
 
-export function openScreen(terminal: Terminal, title: string): Screen {
-  const view = new WatchView(title)
-  let current: () => readonly LeaseRecord[] = () => []
-  let isShown = false
-  let isClosed = false
-  let redraw: NodeJS.Timeout | undefined
-  const draw = () => {
+  constructor(terminal: Terminal, title: string) {
+    this.#terminal = terminal
+    this.#view = new WatchView(title)
+    this.#interval = setInterval(() => this.#refresh(), REDRAW_EVERY_MS)
+    process.stdout.on('resize', this.#draw)
+    terminal.write(ENTER)
+    // Also if an error ends the process, the terminal is as before.
+    process.on('exit', this.close)
+  }
+
+  addChange(change: LeaseChange): void {
+    // Leases that were held at the start are in the table already.
+    if (this.#options) this.#view.addChange(change, new Date())
+    this.#drawSoon()
+  }
+
+  showProblem(error: unknown): void {
+    this.#view.showProblem(asFailure(error).message)
+    this.#drawSoon()
+  }
+
+  /** Redraws until the user quits. Resolves with the exit code. */
+  showUntilQuit(options: ScreenOptions): Promise<number> {
+    this.#options = options
+    this.#refresh()
+    return new Promise((resolve) => {
+      if (!process.stdin.isTTY) return
+      process.stdin.setRawMode(true)
+      process.stdin.on('data', (keys) => {
+        for (const [key] of keys.toString().matchAll(KEY)) {
+          const effect = this.#view.press(key, options.leases())
+          if (effect?.type === 'quit') resolve(key === CTRL_C ? signalExitCode('SIGINT') : EXIT.ok)
+          if (effect?.type === 'release') void this.#release(effect.lease, options)
+        }
+        this.#refresh()
+      })
+    })
+  }
+
+  readonly close = (): void => {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    process.off('exit', this.close)
+    clearInterval(this.#interval)
+    clearTimeout(this.#redraw)
+    process.stdout.off('resize', this.#draw)
+    if (process.stdin.isTTY) process.stdin.setRawMode(false)
+    this.#terminal.write(LEAVE)
+  }
+
+  readonly #draw = (): void => {
     // A late answer must not draw over what the terminal showed before.
-    if (isClosed) return
-    clearTimeout(redraw)
-    redraw = undefined
-    const lines = view.draw(current(), terminal, new Date())
+    if (this.#isClosed) return
+    clearTimeout(this.#redraw)
+    this.#redraw = undefined
+    const lines = this.#view.draw(this.#options?.leases() ?? [], this.#terminal, new Date())
     // Cleared before it is drawn: after a full line the cursor stands on its last character.
     const drawn = lines.map((line) => `${CLEAR_LINE}${line}`).join('\r\n')
     // On the last line of the terminal, a line break would scroll.
-    const rest = lines.length < terminal.rows ? `\r\n${CLEAR_BELOW}` : ''
-    terminal.write(HOME + drawn + rest)
-  }
-  let waiting: ScreenOptions['waiting'] = async () => []
-  const interval = setInterval(() => {
-    draw()
-    void readWaiters()
-  }, REDRAW_EVERY_MS)
-  const drawSoon = () => {
-    redraw ??= setTimeout(draw, REDRAW_AFTER_MS)
-  }
-  process.stdout.on('resize', draw)
-  terminal.write(ENTER)
-  // Also if an error ends the process, the terminal is as before.
-  process.on('exit', close)
-
-  return {
-    addChange(change) {
-      // Leases that were held at the start are in the table already.
-      if (isShown) view.addChange(change, new Date())
-      drawSoon()
-    },
-    showProblem,
-    showUntilQuit({ leases, release, ...options }) {
-      current = leases
-      waiting = options.waiting
-      isShown = true
-      draw()
-      void readWaiters()
-      return new Promise((resolve) => {
-        if (!process.stdin.isTTY) return
-        process.stdin.setRawMode(true)
-        process.stdin.on('data', (keys) => {
-          for (const [key] of keys.toString().matchAll(KEY)) {
-            const effect = view.press(key, leases())
-            if (effect?.type === 'quit') resolve(key === CTRL_C ? signalExitCode('SIGINT') : EXIT.ok)
-            if (effect?.type === 'release') void end(effect.lease, release)
-          }
-          draw()
-          void readWaiters()
-        })
-      })
-    },
-    close,
+    const rest = lines.length < this.#terminal.rows ? `\r\n${CLEAR_BELOW}` : ''
+    this.#terminal.write(HOME + drawn + rest)
   }
 
-  function close(): void {
-    if (isClosed) return
-    isClosed = true
-    process.off('exit', close)
-    clearInterval(interval)
-    clearTimeout(redraw)
-    process.stdout.off('resize', draw)
-    if (process.stdin.isTTY) process.stdin.setRawMode(false)
-    terminal.write(LEAVE)
+  #drawSoon(): void {
+    this.#redraw ??= setTimeout(this.#draw, REDRAW_AFTER_MS)
   }
 
-  function showProblem(error: unknown): void {
-    view.showProblem(asFailure(error).message)
-    drawSoon()
+  #refresh(): void {
+    this.#draw()
+    void this.#readWaiters()
   }
 
   /** Those who wait for the resources that are drawn. */
-  async function readWaiters(): Promise<void> {
-    const query = view.waitingQuery
+  async #readWaiters(): Promise<void> {
+    const query = this.#view.waitingQuery
     try {
-      if (query.resources.length > 0) view.showWaiters(query, await waiting(query))
-      drawSoon()
+      if (this.#options && query.resources.length > 0)
+        this.#view.showWaiters(query, await this.#options.waiting(query))
+      this.#drawSoon()
     } catch (error) {
-      showProblem(error)
+      this.showProblem(error)
     }
   }
 
-  async function end(lease: LeaseRecord, release: ScreenOptions['release']): Promise<void> {
+  async #release(lease: LeaseRecord, { release }: ScreenOptions): Promise<void> {
     const name = printable(lease.resource)
     try {
       const wasHeld = await release(lease)
-      view.showMessage(wasHeld ? `${name} was released.` : `The lease of ${name} had ended before.`)
+      this.#view.showMessage(wasHeld ? `${name} was released.` : `The lease of ${name} had ended before.`)
     } catch (error) {
-      showProblem(error)
+      this.showProblem(error)
     }
-    drawSoon()
+    this.#drawSoon()
   }
 }

@@ -3,7 +3,7 @@ import type { Answer, FinishedAnswer } from './answer.ts'
 import { captureResponse, type NodeResponse } from './capture-response.ts'
 import type { IdempotencyOptions } from './options.ts'
 import { headerPairs, headerValues, keyIn, type ParsedRequest, parsedBody } from './parsed-body.ts'
-import { createProtection, type Incoming, type Produced } from './protection.ts'
+import { type Incoming, type Produced, Protection } from './protection.ts'
 
 /** What is used of a `Request` of Express, and its body, whose type only the handlers of the route say. */
 export interface ExpressRequestLike extends Omit<ParsedRequest, 'body' | 'rawBody'> {
@@ -31,7 +31,7 @@ export type ExpressIdempotency<Q> = (
 export function expressIdempotency<Q extends ExpressRequestLike = ExpressRequestLike>(
   options: IdempotencyOptions<Q>,
 ): ExpressIdempotency<Q> {
-  const protection = createProtection(options)
+  const protection = new Protection(options)
   const { maxResponse, clock, ttl } = protection.options
   return (request, response, next) => {
     const produce = () =>

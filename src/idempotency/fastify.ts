@@ -9,7 +9,7 @@ import {
   type ParsedRequest,
   parsedBody,
 } from './parsed-body.ts'
-import { createProtection, type Incoming, type Produced, type Verdict } from './protection.ts'
+import { type Incoming, type Produced, Protection, type Verdict } from './protection.ts'
 
 /** What is used of a `FastifyRequest`. */
 export interface FastifyRequestLike {
@@ -47,7 +47,7 @@ export interface FastifyIdempotency<Q> {
 export function fastifyIdempotency<Q extends FastifyRequestLike = FastifyRequestLike>(
   options: IdempotencyOptions<Q>,
 ): FastifyIdempotency<Q> {
-  const protection = createProtection(options)
+  const protection = new Protection(options)
   const { maxResponse, clock, ttl } = protection.options
   /** The requests whose handlers run, and what to call with their answers. */
   const running = new WeakMap<Q, (answer: FinishedAnswer) => Promise<unknown>>()

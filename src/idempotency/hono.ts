@@ -1,6 +1,6 @@
 import { finishedResponse, incomingRequest, responseOf } from './fetch-messages.ts'
 import type { IdempotencyOptions } from './options.ts'
-import { createProtection } from './protection.ts'
+import { Protection } from './protection.ts'
 
 /** What is used of a `Context` of Hono. */
 export interface HonoContextLike {
@@ -24,7 +24,7 @@ export type HonoIdempotency<C> = (c: C, next: () => Promise<void>) => Promise<Re
 export function honoIdempotency<C extends HonoContextLike = HonoContextLike>(
   options: IdempotencyOptions<C>,
 ): HonoIdempotency<C> {
-  const protection = createProtection(options)
+  const protection = new Protection(options)
   const { maxResponse } = protection.options
   return async (c, next) => {
     const { raw } = c.req

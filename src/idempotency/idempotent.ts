@@ -1,7 +1,7 @@
 import { expectFunction, hasMethods, refuse } from '../base/arguments.ts'
 import { finishedResponse, incomingRequest, responseOf } from './fetch-messages.ts'
 import type { IdempotencyOptions } from './options.ts'
-import { createProtection } from './protection.ts'
+import { Protection } from './protection.ts'
 
 /** Also a route handler of Next: `(request, context) => Response`. */
 export type FetchHandler<Q extends Request, Rest extends readonly unknown[]> = (
@@ -21,7 +21,7 @@ export function idempotent<Q extends Request, Rest extends readonly unknown[]>(
   options: IdempotencyOptions<Q>,
 ): (request: Q, ...rest: Rest) => Promise<Response> {
   expectFunction('handler', handler)
-  const protection = createProtection(options)
+  const protection = new Protection(options)
   const { maxResponse } = protection.options
   return async (request, ...rest) => {
     if (!hasMethods(request, 'clone')) refuse('request', 'a Request of the fetch API', request)

@@ -49,12 +49,6 @@ export interface IdempotentRun extends Pick<RunningJob, 'token' | 'attempt' | 's
   readonly key: string
 }
 
-export interface Protection<R> {
-  readonly options: CheckedOptions<R>
-  /** `produce` runs the handler. It is called at most once. */
-  handle<T>(incoming: Incoming<R>, produce: () => Promise<Produced<T>>): Promise<Verdict<T>>
-}
-
 const runs = new WeakMap<object, IdempotentRun>()
 
 /**
@@ -68,34 +62,37 @@ export function idempotencyOf(request: object): IdempotentRun | undefined {
   return runs.get(request)
 }
 
-export function createProtection<R extends object>(given: IdempotencyOptions<R>): Protection<R> {
-  const options = checkOptions(given)
-  const { once, principal, scope, methods, required, format, fingerprint } = options
-  const { keep, wait, ttl, retryAfter, maxRequest, onUnavailable, onError, prefix, clock } = options
-  return {
-    options,
-    async handle(incoming, produce) {
-      if (!methods.has(incoming.method)) return { kind: 'pass' }
-      if (incoming.key === null && !required) return { kind: 'pass' }
-      try {
-        const key = keyOf(incoming)
-        const { id, payload } = await identify(incoming, key)
-        return await runOnce(incoming.source, { id, key, payload }, produce)
-      } catch (error) {
-        if (error instanceof Refusal) return refused(error.problem)
-        throw error
-      }
-    },
+export class Protection<R extends object> {
+  readonly options: CheckedOptions<R>
+
+  constructor(options: IdempotencyOptions<R>) {
+    this.options = checkOptions(options)
   }
 
-  function keyOf({ key }: Incoming<R>): string {
+  /** `produce` runs the handler. It is called at most once. */
+  async handle<T>(incoming: Incoming<R>, produce: () => Promise<Produced<T>>): Promise<Verdict<T>> {
+    const { methods, required } = this.options
+    if (!methods.has(incoming.method)) return { kind: 'pass' }
+    if (incoming.key === null && !required) return { kind: 'pass' }
+    try {
+      const key = this.#keyOf(incoming)
+      const { id, payload } = await this.#identify(incoming, key)
+      return await this.#runOnce(incoming.source, { id, key, payload }, produce)
+    } catch (error) {
+      if (error instanceof Refusal) return this.#refused(error.problem)
+      throw error
+    }
+  }
+
+  #keyOf({ key }: Incoming<R>): string {
     if (key === null) throw new Refusal('idempotency_key_missing')
-    return parseKey(key, format) ?? throwRefusal('idempotency_key_malformed')
+    return parseKey(key, this.options.format) ?? throwRefusal('idempotency_key_malformed')
   }
 
   /** The id of the job, which nobody else can name, and what every request with the key must have. */
-  async function identify(incoming: Incoming<R>, key: string): Promise<{ id: string; payload: JsonValue }> {
+  async #identify(incoming: Incoming<R>, key: string): Promise<{ id: string; payload: JsonValue }> {
     const { source, method, target } = incoming
+    const { principal, scope, fingerprint, maxRequest, prefix } = this.options
     const sender = principal === 'everyone' ? null : senderOf(await principal(source))
     const within = scope ? await scope(source) : sender
     if (scope && (typeof within !== 'string' || !within)) refuse('scope', 'a text', within)
@@ -106,11 +103,13 @@ export function createProtection<R extends object>(given: IdempotencyOptions<R>)
     return { id, payload: { method, target, sender, body } }
   }
 
-  async function runOnce<T>(
+  async #runOnce<T>(
     source: R,
     { id, key, payload }: { id: string; key: string; payload: JsonValue },
     produce: () => Promise<Produced<T>>,
   ): Promise<Verdict<T>> {
+    const { options } = this
+    const { once, clock, onError, keep, wait, ttl } = options
     let produced: Produced<T> | undefined
     let failure: { readonly error: unknown } | undefined
     let cancelTimer = () => {}
@@ -146,10 +145,10 @@ export function createProtection<R extends object>(given: IdempotencyOptions<R>)
     try {
       const outcome = await Promise.race([stored, late])
       if (produced) return { kind: 'ran', value: produced.value }
-      return replay(outcome?.result ?? null)
+      return this.#replay(outcome?.result ?? null)
     } catch (error) {
       if (failure) throw failure.error
-      if (!produced) return verdictOf(error, key)
+      if (!produced) return this.#verdictOf(error, key)
       // The handler has answered, and only the client that asked gets to see it: the key was lost, or the store failed.
       if (!(error instanceof NotKept)) notify(onError, error, key)
       return { kind: 'ran', value: produced.value }
@@ -158,24 +157,28 @@ export function createProtection<R extends object>(given: IdempotencyOptions<R>)
     }
   }
 
-  function verdictOf(error: unknown, key: string): Verdict<never> {
+  #verdictOf(error: unknown, key: string): Verdict<never> {
     const { code } = Object(error) as { readonly code?: unknown }
-    if (code === 'payload-mismatch') return refused('idempotency_key_reused')
-    if (code === 'not-finished') return refused('idempotency_key_in_use')
+    if (code === 'payload-mismatch') return this.#refused('idempotency_key_reused')
+    if (code === 'not-finished') return this.#refused('idempotency_key_in_use')
     // The answer was one that the store could not store.
-    if (code === 'job-failed') return refused('idempotency_answer_not_kept')
+    if (code === 'job-failed') return this.#refused('idempotency_answer_not_kept')
+    const { onError, onUnavailable } = this.options
     notify(onError, error, key)
-    return onUnavailable === 'pass' ? { kind: 'pass' } : refused('idempotency_store_unavailable')
+    return onUnavailable === 'pass' ? { kind: 'pass' } : this.#refused('idempotency_store_unavailable')
   }
 
-  function refused(problem: ProblemCode): Verdict<never> {
+  #refused(problem: ProblemCode): Verdict<never> {
     const isTemporary = problem === 'idempotency_key_in_use' || problem === 'idempotency_store_unavailable'
-    return { kind: 'answer', answer: problemAnswer(problem, isTemporary ? retryAfter : undefined) }
+    return {
+      kind: 'answer',
+      answer: problemAnswer(problem, isTemporary ? this.options.retryAfter : undefined),
+    }
   }
 
-  function replay(result: JsonValue): Verdict<never> {
+  #replay(result: JsonValue): Verdict<never> {
     const answer = decodeAnswer(result)
-    if (!answer) return refused('idempotency_answer_not_kept')
+    if (!answer) return this.#refused('idempotency_answer_not_kept')
     return {
       kind: 'answer',
       answer: { ...answer, headers: [...answer.headers, ['idempotent-replayed', 'true']] },

@@ -5,7 +5,7 @@ import { mysqlDatabase } from '../clients/mysql.ts'
 import type { RedisDatabase } from '../clients/redis.ts'
 import type { Ask } from '../core/index.ts'
 import { namesOf as mysqlNamesOf } from './mysql/names.ts'
-import { queriesOf as mysqlQueriesOf } from './mysql/queries.ts'
+import { Queries as MysqlQueries } from './mysql/queries.ts'
 import { namesOf } from './postgres/names.ts'
 import { Queries as PostgresQueries } from './postgres/queries.ts'
 import { Batches } from './redis/batches.ts'
@@ -58,7 +58,7 @@ describe('MySQL', () => {
 
   it('MySQL that answers a request for a lease without a row has not answered', async () => {
     const database = mysqlDatabase(clientWith([[[], {}], []]))
-    const queries = mysqlQueriesOf(database, mysqlNamesOf(undefined, 'leases'))
+    const queries = new MysqlQueries(database, mysqlNamesOf(undefined, 'leases'))
     await expect(queries.acquire(ask, 'channel')).rejects.toMatchObject(UNAVAILABLE)
   })
 })

@@ -138,6 +138,10 @@ export abstract class SqlStore<Q extends SqlQueries> implements LeaseStore {
   protected abstract readonly push: SqlPush
 
   protected abstract request(ask: Ask, queries: Q, stop: Stop): Promise<Answer>
+  protected extend(ask: RenewAsk, queries: Q): Promise<Renewal> {
+    return queries.renew(ask)
+  }
+
   /** Rejects if this user lacks a right that other calls need, or if nothing can be written now. */
   protected abstract checkAccess(): Promise<unknown> | undefined
 
@@ -154,7 +158,7 @@ export abstract class SqlStore<Q extends SqlQueries> implements LeaseStore {
 
   renew(ask: RenewAsk, call?: CallOptions): Promise<Renewal> {
     const work = async (queries: Q) => {
-      const renewal = await queries.renew(ask)
+      const renewal = await this.extend(ask, queries)
       if (renewal.ok) this.push.renewed(renewal.lease)
       return renewal
     }

@@ -214,7 +214,7 @@ function createEventQueue(stream: StreamName, encodeOptions: EncodeOptions, cloc
       arrivals = []
       return taken.flatMap((event, index) => {
         const tracked = tracker?.follow(event, takenArrivals[index] ?? 0) ?? {}
-        return encodeEvent(encodeOptions, stream, event, isoTimeOf(event, clock), tracked) ?? []
+        return encodeEvent(encodeOptions, stream, event, { at: isoTimeOf(event, clock), tracked }) ?? []
       })
     },
   }

@@ -57,13 +57,18 @@ export interface EncodeOptions {
   readonly backend?: string | undefined
 }
 
+/** When an event happened, and what the tracker of its stream knows of it. */
+interface Observed {
+  readonly at: string
+  readonly tracked: RecordFields
+}
+
 /** The record of an event; `undefined` if the event's type is not a valid code. */
 export function encodeEvent(
   { source, reveal, pseudonym, backend }: EncodeOptions,
   stream: StreamName,
   event: TelemetryEvent,
-  at: string,
-  tracked: RecordFields,
+  { at, tracked }: Observed,
 ): TelemetryRecord | undefined {
   const { type } = event
   if (!isCode(type)) return undefined

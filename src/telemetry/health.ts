@@ -92,7 +92,7 @@ export function checkHealth(
   const thresholds = makeThresholds(options.thresholds === undefined ? {} : options.thresholds)
   const windows = analysis.metrics()
   const firings = [...Map.groupBy(windows, ({ stream }) => stream)].flatMap(([stream, ofStream]) =>
-    RULE_NAMES.flatMap((rule) => findFirings(rule, stream, ofStream, thresholds, now)),
+    RULE_NAMES.flatMap((rule) => findFirings(rule, stream, ofStream, { thresholds, now })),
   )
   const reasons = firings.filter(({ until }) => until === null)
   const rollback = reasons.some(({ severity }) => severity === 'rollback')
@@ -119,8 +119,7 @@ function findFirings(
   rule: RuleName,
   stream: StreamName,
   windows: readonly WindowMetrics[],
-  thresholds: Thresholds,
-  now: number,
+  { thresholds, now }: { readonly thresholds: Thresholds; readonly now: number },
 ): FiringRule[] {
   const threshold = thresholds.rules[rule]
   if (threshold.severity === 'off') return []

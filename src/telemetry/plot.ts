@@ -102,7 +102,7 @@ export function renderPlot(plot: Plot): string {
       ? []
       : [`<line class="bound" x1="${LEFT}" x2="${right}" y1="${y(bound)}" y2="${y(bound)}"/>`]
   const shapes = series.map((one, place) =>
-    plot.bars ? barsOf(one, place, plot, x, y) : linesOf(one, plot, x, y),
+    plot.bars ? barsOf(one, place, plot, { x, y }) : linesOf(one, plot, x, y),
   )
   const isEmpty = series.every(({ values }) => values.every((value) => value === null))
   const empty = `<text class="tick" x="${(LEFT + right) / 2}" y="${HEIGHT / 2}" text-anchor="middle">no data</text>`
@@ -144,8 +144,7 @@ function barsOf(
   { colour, values }: Series,
   place: number,
   { series, times }: Plot,
-  x: Axis,
-  y: Axis,
+  { x, y }: { readonly x: Axis; readonly y: Axis },
 ): string {
   const room = ((WIDTH - LEFT - RIGHT) / times.length) * 0.8
   const width = Math.max(1, round(room / series.length))

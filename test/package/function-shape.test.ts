@@ -8,76 +8,67 @@ const MAX_LINES = 80
 const MAX_LETS = 8
 const MAX_PARAMETERS = 4
 
-/**
- * Functions that are longer. After making one shorter, take it off the list. Some may stay: closures of a page, which
- * minify better than classes, tables of routes, which read from top to bottom, and functions
- * of a database, each of which is one text in SQL.
- */
-const LONGER: ReadonlySet<string> = new Set([
-  'autosave/archive.ts#createArchive',
-  'autosave/journal.ts#createPageJournal',
-  'autosave/writer-lock.ts#createWriterLock',
-  'cli/watch-screen.ts#openScreen',
-  'core/acquire.ts#acquire',
-  'core/keeper.ts#createKeeper',
-  'core/manager.ts#createManager',
-  'core/rare-methods.ts#rareMethods',
-  'core/watch.ts#watchLeases',
-  'idempotency/protection.ts#createProtection',
-  'project/claim.ts#createClaim',
-  'project/lock-file-store.ts#lockFileStore',
-  'project/project-locks.ts#createProjectLocks',
-  'stores/browser/frozen-tabs-protocol.ts#createProtocol',
-  'stores/browser/gated-file.ts#gatedFile',
-  'stores/browser/tab-locks.ts#tabLocks',
-  'stores/memory.ts#memoryStore',
-  'stores/mysql/full-transitions.ts#ask',
-  'stores/mysql/queries.ts#queriesOf',
-  'stores/mysql/transitions.ts#acquire',
-  'stores/postgres/shared-ends.ts#free',
-  'stores/postgres/shared-leases.ts#ask',
-  'stores/postgres/shared-queue.ts#sharedQueue',
-  'stores/postgres/transitions.ts#acquire',
-  'stores/postgres/transitions.ts#release',
-  'sync/indexeddb-storage.ts#indexedDbStorage',
-  'sync/reader.ts#createReader',
-  'sync/view.ts#createView',
-  'testing/fake-browser/index.ts#fakeBrowser',
-  'testing/node/describe-torture.ts#describeTorture',
-])
+const IN_A_PAGE = 'a class is larger in a page, and the part is at its ceiling in size.test.ts'
+const SQL = 'one function of the database, which a person can read and paste as one text'
+const STEP = 'a step of the protocol: all steps take the row, the time and the effects in this order'
 
-/** Functions with more variables. */
-const MORE_LETS: ReadonlySet<string> = new Set(['core/acquire.ts#acquire', 'project/claim.ts#createClaim'])
+/** Functions that are longer, with the reason. */
+const LONGER: Readonly<Record<string, string>> = {
+  'core/acquire.ts#acquire': IN_A_PAGE,
+  'core/keeper.ts#createKeeper': `${IN_A_PAGE}; a class is 160 bytes more, two closures 200`,
+  'core/manager.ts#createManager': IN_A_PAGE,
+  'project/claim.ts#createClaim': IN_A_PAGE,
+  'project/project-locks.ts#createProjectLocks': IN_A_PAGE,
+  'sync/reader.ts#createReader': IN_A_PAGE,
+  'sync/view.ts#createView': IN_A_PAGE,
+  'stores/browser/tab-locks.ts#tabLocks': IN_A_PAGE,
+  'stores/browser/frozen-tabs-protocol.ts#createProtocol': IN_A_PAGE,
+  'stores/browser/gated-file.ts#gatedFile': IN_A_PAGE,
+  'project/lock-file-store.ts#lockFileStore': IN_A_PAGE,
+  'stores/mysql/full-transitions.ts#ask': SQL,
+  'stores/mysql/transitions.ts#acquire': SQL,
+  'stores/postgres/shared-ends.ts#free': SQL,
+  'stores/postgres/shared-leases.ts#ask': SQL,
+  'stores/postgres/shared-queue.ts#sharedQueue': SQL,
+  'stores/postgres/transitions.ts#acquire': SQL,
+  'stores/postgres/transitions.ts#release': SQL,
+  'autosave/archive.ts#createArchive': 'ten methods without state of their own, over one directory',
+  'autosave/journal.ts#createPageJournal': 'one variable, and small functions around it',
+  'sync/indexeddb-storage.ts#indexedDbStorage': 'the methods of the port, each a few lines',
+  'testing/fake-browser/index.ts#fakeBrowser': 'the methods of a fake, which nobody extends',
+  'testing/node/describe-torture.ts#describeTorture': 'a list of tests, which reads from top to bottom',
+}
 
-/** Functions with more parameters. Most are steps of a protocol that all take the row, the time and the effects. */
-const MORE_PARAMETERS: ReadonlySet<string> = new Set([
-  'base/answer-within.ts#answerWithin',
-  'clients/store-error.ts#storeError',
-  'core/keeper.ts#keepGrant',
-  'core/watch.ts#watchLeases',
-  'project/project-lease.ts#describe',
-  'project/web-lock-store.ts#projectWebLockStore',
-  'server/node/prometheus.ts#request',
-  'stores/browser/frozen-tabs-protocol.ts#createProtocol',
-  'stores/browser/gated-file.ts#gatedFile',
-  'stores/browser/tab-locks.ts#request',
-  'stores/etcd/rows.ts#recordOf',
-  'stores/lease-row.ts#ask',
-  'stores/lease-row.ts#end',
-  'stores/lease-row.ts#endExpired',
-  'stores/lease-row.ts#expire',
-  'stores/lease-row.ts#extend',
-  'stores/lease-row.ts#refuse',
-  'stores/registers/transitions.ts#acquire',
-  'telemetry/encode-event.ts#encodeEvent',
-  'telemetry/health.ts#findFirings',
-  'telemetry/plot.ts#barsOf',
-])
+/** Functions with more variables, with the reason. */
+const MORE_LETS: Readonly<Record<string, string>> = {
+  'core/acquire.ts#acquire': IN_A_PAGE,
+  'project/claim.ts#createClaim': IN_A_PAGE,
+}
+
+/** Functions with more parameters, with the reason. */
+const MORE_PARAMETERS: Readonly<Record<string, string>> = {
+  'base/answer-within.ts#answerWithin': 'the last two are optional',
+  'clients/store-error.ts#storeError': 'public in holdfast/store-kit; the last two are optional',
+  'project/project-lease.ts#describe': 'the last two are optional',
+  'project/web-lock-store.ts#projectWebLockStore': IN_A_PAGE,
+  'server/node/prometheus.ts#request': 'the Meter of the server, which is called for every request',
+  'stores/browser/frozen-tabs-protocol.ts#createProtocol': IN_A_PAGE,
+  'stores/browser/gated-file.ts#gatedFile': IN_A_PAGE,
+  'stores/browser/tab-locks.ts#request': 'the last one is optional',
+  'stores/etcd/rows.ts#recordOf': 'the last one is optional',
+  'stores/lease-row.ts#ask': STEP,
+  'stores/lease-row.ts#end': STEP,
+  'stores/lease-row.ts#endExpired': STEP,
+  'stores/lease-row.ts#expire': STEP,
+  'stores/lease-row.ts#extend': STEP,
+  'stores/lease-row.ts#refuse': STEP,
+  'stores/registers/transitions.ts#acquire': STEP,
+}
+
+const sources = globSync('src/**/*.{ts,tsx}', { cwd: root }).filter((path) => !path.includes('.test.'))
+const functions = sources.flatMap((path) => functionsIn(path, readFileSync(join(root, path), 'utf8')))
 
 describe('a function of the source', () => {
-  const sources = globSync('src/**/*.{ts,tsx}', { cwd: root }).filter((path) => !path.includes('.test.'))
-  const functions = sources.flatMap((path) => functionsIn(path, readFileSync(join(root, path), 'utf8')))
-
   it(`a function of the source has at most ${MAX_LINES} lines, unless it is listed`, () => {
     expect(functions.length).toBeGreaterThan(3000)
     expect(tooLarge(functions, 'lines', MAX_LINES, LONGER)).toEqual([])
@@ -89,6 +80,17 @@ describe('a function of the source', () => {
 
   it(`a function of the source has at most ${MAX_PARAMETERS} parameters, unless it is listed`, () => {
     expect(tooLarge(functions, 'parameters', MAX_PARAMETERS, MORE_PARAMETERS)).toEqual([])
+  })
+})
+
+describe('the lists', () => {
+  it.each([
+    ['lines', MAX_LINES, LONGER],
+    ['lets', MAX_LETS, MORE_LETS],
+    ['parameters', MAX_PARAMETERS, MORE_PARAMETERS],
+  ] as const)('every function that is listed for its %s has more than the limit', (measure, max, listed) => {
+    const larger = new Set(functions.filter((one) => one[measure] > max).map(({ name }) => name))
+    expect(Object.keys(listed).filter((name) => !larger.has(`src/${name}`))).toEqual([])
   })
 })
 
@@ -117,9 +119,9 @@ function tooLarge(
   functions: readonly FunctionShape[],
   measure: 'lines' | 'lets' | 'parameters',
   max: number,
-  listed: ReadonlySet<string>,
+  listed: Readonly<Record<string, string>>,
 ): string[] {
   return functions
-    .filter((one) => one[measure] > max && !listed.has(one.name.replace('src/', '')))
+    .filter((one) => one[measure] > max && !(one.name.replace('src/', '') in listed))
     .map((one) => `${one.name} has ${one[measure]} ${measure}`)
 }

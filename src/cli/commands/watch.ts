@@ -29,12 +29,12 @@ to select, inspect, filter, sort and release. In a pipe, or with --json: a line 
       // Before the screen opens, so that a signal during the start restores the terminal too.
       const signalled = nextSignal('SIGINT', 'SIGTERM', 'SIGHUP').then(signalExitCode)
       const screen = isLive
-        ? (await import('../watch-screen.ts')).openScreen(terminal, redactAddress(address))
+        ? new (await import('../watch-screen.ts')).Screen(terminal, redactAddress(address))
         : undefined
       const follow = async () => {
         await using live = await followLeases(store, {
           prefix,
-          onChange: screen?.addChange ?? printChange(terminal),
+          onChange: screen ? (change) => screen.addChange(change) : printChange(terminal),
           onGap: screen ? (error) => error && screen.showProblem(error) : printGap(terminal),
         })
         const release = async ({ resource, token }: LeaseRecord) =>

@@ -21,7 +21,7 @@ import {
   plainTransitionsOf,
 } from './plain-transitions.ts'
 import { Push } from './push.ts'
-import { type Queries, queriesOf } from './queries.ts'
+import { Queries } from './queries.ts'
 import { install } from './schema.ts'
 
 /** The port on MySQL. */
@@ -32,7 +32,6 @@ export class MysqlStore extends SqlStore<Queries> {
   readonly #database: MysqlDatabase
   readonly #names: Names
   readonly #plain: PlainTransitions
-  readonly #procedures: Queries
   readonly #queries: Queries
   /** When to try plain statements again. */
   #plainAt = -Infinity
@@ -44,8 +43,7 @@ export class MysqlStore extends SqlStore<Queries> {
     this.#database = database
     this.#names = names
     this.#plain = plainTransitionsOf(database, names)
-    this.#procedures = queriesOf(database, names)
-    this.#queries = { ...this.#procedures, renew: (ask) => this.#renew(ask) }
+    this.#queries = new Queries(database, names)
     this.calls = new SqlCalls({
       backend: 'MySQL',
       client,
@@ -128,10 +126,10 @@ export class MysqlStore extends SqlStore<Queries> {
     }
   }
 
-  async #renew(ask: RenewAsk): Promise<Renewal> {
+  protected override async extend(ask: RenewAsk, queries: Queries): Promise<Renewal> {
     const held = this.push.leaseOf(ask.id)
     const lease = held?.resource === ask.resource ? await this.#transitions.renew(held, ask.ttl) : null
-    return lease ? { ok: true, lease } : this.#procedures.renew(ask)
+    return lease ? { ok: true, lease } : queries.renew(ask)
   }
 
   get #transitions(): PlainTransitions {
@@ -147,6 +145,6 @@ export class MysqlStore extends SqlStore<Queries> {
   #pruneIfDue(): void {
     if (systemClock.monotonic() < this.#pruneAt) return
     this.#pruneAt = systemClock.monotonic() + PRUNE_EVERY_MS
-    this.calls.run(this.#queries.prune).catch(() => {})
+    this.calls.run((queries) => queries.prune()).catch(() => {})
   }
 }

@@ -10,7 +10,7 @@ import type { Ask, LeaseRecord } from '../../../src/core/index.ts'
 import { ask, Effects, expire, type LeaseRow, newRow, release, renew } from '../../../src/stores/lease-row.ts'
 import { migrateMysql } from '../../../src/stores/mysql/index.ts'
 import { namesOf } from '../../../src/stores/mysql/names.ts'
-import { type Queries, queriesOf } from '../../../src/stores/mysql/queries.ts'
+import { Queries } from '../../../src/stores/mysql/queries.ts'
 import type { Wake } from '../../../src/stores/mysql/rows.ts'
 import { checkProperty } from '../../property.ts'
 import { makeSteppedClock } from './stepped-clock.ts'
@@ -61,7 +61,7 @@ beforeAll(async () => {
   connection = await createConnection(url)
   await connection.query(`create database ${DATABASE}`)
   const names = namesOf(DATABASE, 'holdfast_leases')
-  queries = queriesOf(mysqlDatabase(connection), names)
+  queries = new Queries(mysqlDatabase(connection), names)
   await migrateMysql(connection, { database: DATABASE })
   await makeSteppedClock(connection, DATABASE)
   for (const channel of new Set([...CHANNELS, WATCHER]))
