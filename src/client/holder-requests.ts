@@ -23,6 +23,8 @@ interface Pending extends HolderRequest {
  * The renewals and releases of a store. A lone one is a request of its own. While enough requests are in flight, the
  * others wait, and are then sent together: a process with ten thousand leases would otherwise send a thousand
  * heartbeats a second. They never wait behind acquire requests.
+ *
+ * Not `clients/together.ts`, which always gathers the calls of one moment: here nothing is gathered while there is room.
  */
 export class HolderRequests {
   readonly #api: Api

@@ -14,7 +14,7 @@ import type { Leases, LeasesQuery, Work } from './leases.ts'
 import type { Manager, ManagerTools } from './manager.ts'
 import type { LeaseOptions } from './options.ts'
 import { LIST_AT_ONCE, LIST_LIMIT, MOST_WAITERS } from './rare-options.ts'
-import type { CallOptions, HoldingStore, LookingStore } from './store.ts'
+import type { CallOptions, HoldingStore, LeasePage, ListQuery, LookingStore } from './store.ts'
 import { adopt, detach } from './ticket.ts'
 import { watch } from './watch.ts'
 import { withBoth } from './with-both.ts'
@@ -84,15 +84,7 @@ export function rareMethods(tools: Tools): RareMethods {
         after: expectString,
       }
       const { prefix = '', limit = LIST_LIMIT, after } = checkEach(query, checks) as LeasesQuery
-      const found: LeaseRecord[] = []
-      let next = after
-      do {
-        const rest = { prefix, limit: Math.min(LIST_AT_ONCE, limit - found.length), after: next }
-        const page = await ask('list', rest)
-        found.push(...page.leases)
-        next = page.next
-      } while (next && found.length < limit)
-      return { leases: found, ...(next && { next }) }
+      return listPages(ask, { prefix, limit, after })
     },
 
     async tryWithLease<T>(
@@ -124,6 +116,25 @@ export function rareMethods(tools: Tools): RareMethods {
       return watch(tools, prefix, listener, (resources) => ask('read', resources))
     },
   }
+}
+
+/** A store answers with pages of its own size. */
+async function listPages(
+  ask: ReturnType<typeof askOf>,
+  { prefix, limit, after }: ListQuery,
+): Promise<LeasePage> {
+  const found: LeaseRecord[] = []
+  let next = after
+  do {
+    const page = await ask('list', {
+      prefix,
+      limit: Math.min(LIST_AT_ONCE, limit - found.length),
+      after: next,
+    })
+    found.push(...page.leases)
+    next = page.next
+  } while (next && found.length < limit)
+  return { leases: found, ...(next && { next }) }
 }
 
 type Asked = Required<LookingStore> & HoldingStore

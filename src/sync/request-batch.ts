@@ -1,6 +1,8 @@
 /**
  * Joins requests that wait for the same thing, such as a lock. `run` is called for the first request, and calls `take`
  * when it can begin: it gets all requests that were made until then, and they all get its result.
+ *
+ * Not `clients/together.ts`, which gathers for one moment: this one gathers for as long as the lock takes.
  */
 export function createRequestBatch<R>(
   run: (take: () => ReadonlySet<string>) => Promise<R>,

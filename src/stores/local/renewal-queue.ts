@@ -7,6 +7,8 @@ import { MAX_RENEWALS_UNDER_WAY } from './options.ts'
  * from when they are sent. Ten thousand that are sent at once, such as after an outage, would fill the queue of the
  * client, take longer there than a call may, and be sent again. A renewal whose caller has gone makes room, because its
  * request may never be answered.
+ *
+ * Not `limitConcurrency`, which knows no callers: work that is never answered would keep its place.
  */
 export class RenewalQueue {
   readonly #clock: Clock

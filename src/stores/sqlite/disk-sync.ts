@@ -5,6 +5,8 @@ import { LeaseError, messageOf } from '../../base/errors.ts'
  * Waits until all that was committed is on the disk. Calls that come while a sync is under way share the next one, so
  * a burst of them waits for the disk a few times, and the event loop never does. SQLite itself writes the disk in the
  * same order: it syncs the log before it moves pages from there to the database.
+ *
+ * Not `clients/together.ts`: a call has nothing to send and gets no answer, and it may not share a sync that has begun.
  */
 export class DiskSync {
   readonly #sync: () => Promise<void>
