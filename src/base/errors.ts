@@ -131,12 +131,11 @@ export class LeaseError extends Error {
     super(message, details)
     this.code = code
     this.retryable = /^(lease-held|store-unavailable|not-finished|too-many)/.test(code)
-    const { resource, holders = [] } = details
-    const [holder] = holders
-    if (resource) this.resource = resource
+    if (details.resource) this.resource = details.resource
+    const [holder] = details.holders ?? []
     if (!holder) return
+    this.holders = details.holders as readonly LeaseRecord[]
     this.holder = holder
-    this.holders = holders
   }
 }
 
@@ -170,8 +169,8 @@ export function messageOf(error: unknown): string {
     readonly errors?: unknown
     readonly constructor?: { readonly name?: unknown }
   }
-  if (typeof message !== 'string') return `${typeof error} was thrown instead of an Error`
+  if (typeof message !== 'string') return `${typeof error} was thrown, not an Error`
   // Node tried several addresses of a host: the first error says what the list does not.
   const [first] = Array.isArray(errors) ? errors : []
-  return message || (first ? messageOf(first) : String(kind?.name))
+  return message || String(first ? messageOf(first) : kind?.name)
 }
