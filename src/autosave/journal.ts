@@ -25,7 +25,12 @@ export interface JournaledSave extends Save {
   readonly ownChecksums: readonly string[]
 }
 
-/** @param name separates the journals of several projects of one origin. Default of AutoSave: the locks' namespace. */
+/**
+ * @param name separates the journals of several projects of one origin. Default of AutoSave: the locks' namespace.
+ *
+ * @example
+ * createAutoSave({ read, namespace: 'notes', journal: localStorageJournal('notes') })
+ */
 export function localStorageJournal(name = 'project'): Journal {
   const prefix = `holdfast:autosave:${encodeURIComponent(name)}:`
   return {

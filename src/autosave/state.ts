@@ -133,12 +133,22 @@ export function maySave({ phase, inLine, readOnly }: AutoSaveState): boolean {
   return phase === 'idle' || phase === 'debouncing' || phase === 'backoff' || phase === 'error'
 }
 
-/** Whether `takeover` can help: another tab holds the lock. */
+/**
+ * Whether `takeover` can help: another tab holds the lock.
+ *
+ * @example
+ * editHere.hidden = !canTakeover(autosave.state)
+ */
 export function canTakeover({ phase, readOnly, takingOver }: AutoSaveState): boolean {
   return phase === 'read-only' && (readOnly === 'held' || readOnly === 'lost') && !takingOver
 }
 
-/** Whether `flush` may succeed after a failed save. */
+/**
+ * Whether `flush` may succeed after a failed save.
+ *
+ * @example
+ * saveAgain.disabled = !canRetry(autosave.state)
+ */
 export function canRetry(state: AutoSaveState): boolean {
   const { phase, error } = state
   const failed = phase === 'backoff' || phase === 'error' || phase === 'read-only'

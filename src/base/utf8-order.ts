@@ -1,4 +1,9 @@
-/** In the order of UTF-8 bytes, as Redis and Postgres sort. UTF-16 puts surrogate pairs before the end of the basic plane. */
+/**
+ * In the order of UTF-8 bytes, as Redis and Postgres sort. UTF-16 puts surrogate pairs before the end of the basic plane.
+ *
+ * @example
+ * names.sort(compareUtf8)
+ */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {

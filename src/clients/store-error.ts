@@ -10,7 +10,12 @@ export interface Verdict {
   readonly advice?: string | undefined
 }
 
-/** The error of a backend as a `LeaseError`: `store-unavailable` if it is retryable, else `store-failed`. */
+/**
+ * The error of a backend as a `LeaseError`: `store-unavailable` if it is retryable, else `store-failed`.
+ *
+ * @example
+ * const explain = (error: unknown) => storeError('Mine', error, { retryable: isConnectionError(error) })
+ */
 export function storeError(
   backend: string,
   error: unknown,
@@ -39,7 +44,12 @@ export function codeOf(error: unknown): string {
   return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : ''
 }
 
-/** Whether no connection could be made or kept, by the codes of sockets and DNS. */
+/**
+ * Whether no connection could be made or kept, by the codes of sockets and DNS.
+ *
+ * @example
+ * throw storeError('Mine', error, { retryable: isConnectionError(error) })
+ */
 export function isConnectionError(error: unknown): boolean {
   return isConnectionCode(codeOf(error))
 }

@@ -58,7 +58,12 @@ const names = Object.keys(SETTINGS)
 /** Beside a service called `holdfast`, Kubernetes sets `HOLDFAST_PORT=tcp://10.0.0.1:80` in every pod. It is not meant. */
 const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
-/** The settings as flags, for `parseArgs`. */
+/**
+ * The settings as flags, for `parseArgs`.
+ *
+ * @example
+ * const { values } = parseArgs({ options: settingFlags() }) // --port, --store, …
+ */
 export function settingFlags(): Readonly<Record<string, { readonly type: 'string' }>> {
   return Object.fromEntries(names.map((name) => [flagOf(name), { type: 'string' }]))
 }

@@ -198,7 +198,15 @@ export interface SettingsSource {
   readonly values: Readonly<Record<string, unknown>>
 }
 
-/** The first source that has a setting decides. Throws `invalid-argument` with one line for each mistake. */
+/**
+ * The first source that has a setting decides. Throws `invalid-argument` with one line for each mistake.
+ *
+ * @example
+ * const settings = resolveSettings([
+ *   { name: 'flags', label: (name) => `--${name}`, values: { port: '8080' } },
+ *   { name: 'file', label: (name) => name, values: { ttl: '1m' } },
+ * ])
+ */
 export function resolveSettings(sources: readonly SettingsSource[]): Settings {
   const mistakes = sources.flatMap(unknownSettings)
   const names = Object.keys(SETTINGS) as SettingName[]
@@ -258,7 +266,12 @@ export function expectVariables(environment: Readonly<Record<string, unknown>>, 
   if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
 }
 
-/** Settings given in code; the others have their defaults. */
+/**
+ * Settings given in code; the others have their defaults.
+ *
+ * @example
+ * const { ttl, port } = settingsOf({ port: 8080 })
+ */
 export function settingsOf(values: Readonly<Record<string, unknown>> = {}): Settings {
   expectObject('settings', values)
   return resolveSettings([{ name: 'settings', label: (setting) => setting, values }])

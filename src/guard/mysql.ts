@@ -40,7 +40,12 @@ export interface MysqlGuard<Client = MysqlClient> {
   ): Promise<T>
 }
 
-/** The statement that creates the table of `mysqlGuard`, for a migration of yours. */
+/**
+ * The statement that creates the table of `mysqlGuard`, for a migration of yours.
+ *
+ * @example
+ * await pool.query(mysqlGuardTable())
+ */
 export function mysqlGuardTable(options: GuardTableOptions = {}): string {
   // Bytes, so that no collation takes two names for one. InnoDB, because other engines do not lock rows.
   return `CREATE TABLE IF NOT EXISTS ${tableOf(options)}

@@ -7,7 +7,12 @@ export interface GuardTableOptions {
   readonly table?: string | undefined
 }
 
-/** The statement that creates the table of `postgresGuard` and `sqliteGuard`, for a migration of yours. */
+/**
+ * The statement that creates the table of `postgresGuard` and `sqliteGuard`, for a migration of yours.
+ *
+ * @example
+ * await pool.query(guardTable({ table: 'app.guard' }))
+ */
 export function guardTable(options: GuardTableOptions = {}): string {
   return `CREATE TABLE IF NOT EXISTS ${tableOf(options)}
   (resource text PRIMARY KEY, token bigint NOT NULL, lease_id text NOT NULL)`
@@ -29,7 +34,13 @@ export function fenceAllows(token: string, id: string): string {
   return `(fence < ${token} OR (fence = ${token} AND fence_id = ${id}))`
 }
 
-/** Throws `stale-token` if a fenced update has changed no row. */
+/**
+ * Throws `stale-token` if a fenced update has changed no row.
+ *
+ * @example
+ * const { rowCount } = await client.query(`UPDATE invoices SET … WHERE id = $1 AND ${fenceAllows('$2', '$3')}`, values)
+ * expectWritten(lease, rowCount) // throws stale-token
+ */
 export function expectWritten(lease: Fence, changedRows: number | bigint | null): void {
   expectFence(lease)
   if (changedRows !== null && typeof changedRows !== 'number' && typeof changedRows !== 'bigint')

@@ -45,11 +45,21 @@ function defaultLocks(): ProjectLocks {
 export const acquireProjectLock: ProjectLocks['acquireProjectLock'] = (...args) =>
   defaultLocks().acquireProjectLock(...args)
 
-/** Renews now, in addition to the heartbeat. Resolves with the renewed lease. */
+/**
+ * Renews now, in addition to the heartbeat. Resolves with the renewed lease.
+ *
+ * @example
+ * const renewed = await renewProjectLock(lease)
+ */
 export const renewProjectLock: ProjectLocks['renewProjectLock'] = (...args) =>
   defaultLocks().renewProjectLock(...args)
 
-/** Ends the lease. Resolves even if the `.lock` could not be removed: events report that. */
+/**
+ * Ends the lease. Resolves even if the `.lock` could not be removed: events report that.
+ *
+ * @example
+ * await releaseProjectLock(lease)
+ */
 export const releaseProjectLock: ProjectLocks['releaseProjectLock'] = (...args) =>
   defaultLocks().releaseProjectLock(...args)
 
@@ -62,17 +72,32 @@ export const releaseProjectLock: ProjectLocks['releaseProjectLock'] = (...args) 
 export const withProjectLock: ProjectLocks['withProjectLock'] = (...args) =>
   defaultLocks().withProjectLock(...args)
 
-/** Listens to every event of the default instance. Returns a function that ends the subscription. */
+/**
+ * Listens to every event of the default instance. Returns a function that ends the subscription.
+ *
+ * @example
+ * const stop = subscribeLockEvents((event) => console.log(event.type))
+ */
 export const subscribeLockEvents: ProjectLocks['subscribeLockEvents'] = (listener) =>
   defaultLocks().subscribeLockEvents(listener)
 
 /** The same events, as an object with `subscribe`. */
 export const projectLockEvents: ProjectLocks['projectLockEvents'] = { subscribe: subscribeLockEvents }
 
-/** Whether this lease may write now. */
+/**
+ * Whether this lease may write now.
+ *
+ * @example
+ * if (holdsProjectLock(lease)) await file.write(text)
+ */
 export const holdsProjectLock: ProjectLocks['holdsProjectLock'] = (lease) =>
   defaultLocks().holdsProjectLock(lease)
 
-/** Aborts when the lease is lost. */
+/**
+ * Aborts when the lease is lost.
+ *
+ * @example
+ * await save(project, { signal: projectLockSignal(lease) })
+ */
 export const projectLockSignal: ProjectLocks['projectLockSignal'] = (lease) =>
   defaultLocks().projectLockSignal(lease)

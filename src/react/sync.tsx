@@ -31,7 +31,13 @@ export function SyncProvider<E extends object, S extends object>({
   return <SyncContext.Provider value={sync}>{children}</SyncContext.Provider>
 }
 
-/** The sync itself, for writing. */
+/**
+ * The sync itself, for writing.
+ *
+ * @example
+ * const sync = useSync<Item>()
+ * return <button onClick={() => sync.removeEntity(id)}>Remove</button>
+ */
 export function useSync<E extends object, S extends object = SyncSettings>(): Sync<E, S> {
   const sync = useContext(SyncContext)
   if (!sync)
@@ -51,7 +57,13 @@ export function useEntity<E extends object>(id: string): E | undefined {
   return useSnapshot(subscribe, () => sync.get(id))
 }
 
-/** All entities with their ids, in the order of the index. The component renders again when any of them changes. */
+/**
+ * All entities with their ids, in the order of the index. The component renders again when any of them changes.
+ *
+ * @example
+ * const items = useEntities<Item>()
+ * return items.map(([id, item]) => <li key={id}>{item.label}</li>)
+ */
 export function useEntities<E extends object>(): SyncState<E, SyncSettings>['entries'] {
   const sync = useLoadedSync<E>()
   useSnapshot(sync.subscribe, () => versionsOf(sync).entities)
@@ -98,7 +110,12 @@ function versionsOf<E extends object>(sync: Sync<E>): Versions {
 
 const versionsBySync = new WeakMap<object, Versions>()
 
-/** The settings. The component renders again when they change. */
+/**
+ * The settings. The component renders again when they change.
+ *
+ * @example
+ * const { themeToken } = useSyncSettings()
+ */
 export function useSyncSettings<S extends object = SyncSettings>(): S {
   const sync = useLoadedSync<object, S>()
   return useSnapshot(sync.subscribe, () => sync.settings)

@@ -24,7 +24,12 @@ export interface AuditQuery {
   readonly resource?: string | undefined
 }
 
-/** An audit trail of this node only, which ends with the process. */
+/**
+ * An audit trail of this node only, which ends with the process.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents, audit: memoryAudit(1000) })
+ */
 export function memoryAudit(maxEntries = AUDIT_ENTRIES): AuditLog {
   expectWhole('maxEntries', maxEntries, 1)
   const entries: { readonly number: number; readonly entry: AuditEntry }[] = []

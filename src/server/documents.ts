@@ -173,7 +173,12 @@ export const FIRST_TIME_TOKEN = 10 ** 15
 /** The stores whose contents end with the process. */
 export const inMemory = new WeakSet<DocumentStore>()
 
-/** Contents in memory, which end with the process: for tests, or for one process with its locks in memory. */
+/**
+ * Contents in memory, which end with the process: for tests, or for one process with its locks in memory.
+ *
+ * @example
+ * const service = await createLockServer({ store: memoryStore(), documents: memoryDocuments() })
+ */
 export function memoryDocuments(options: { readonly clock?: Clock | undefined } = {}): DocumentStore {
   expectOptions(options, { clock: 1 })
   const { clock = systemClock } = options

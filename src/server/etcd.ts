@@ -30,13 +30,23 @@ export function etcdDocuments(client: EtcdClient, options: EtcdPartsOptions = {}
   return keyValueDocuments(etcdKeyValues(client, options))
 }
 
-/** The audit trail in etcd, one for all nodes. It uses your client and leaves it open. */
+/**
+ * The audit trail in etcd, one for all nodes. It uses your client and leaves it open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: etcdDocuments(client), audit: etcdAudit(client) })
+ */
 export function etcdAudit(client: EtcdClient, options: EtcdAuditOptions = {}): AuditLog {
   const { maxEntries, ...parts } = options
   return keyValueAudit(etcdKeyValues(client, parts), maxEntries)
 }
 
-/** Secrets that all nodes share. Everybody who may read the keys can read them. */
+/**
+ * Secrets that all nodes share. Everybody who may read the keys can read them.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: etcdDocuments(client), secrets: etcdSecrets(client) })
+ */
 export function etcdSecrets(client: EtcdClient, options: EtcdPartsOptions = {}): SecretStore {
   return keyValueSecrets(etcdKeyValues(client, options))
 }

@@ -65,7 +65,14 @@ export function roomOf(resource: string): string | null {
   return resource.startsWith(ROOM_PREFIX) ? resource.slice(ROOM_PREFIX.length) : null
 }
 
-/** Sessions may use documents. Everything else needs a token. */
+/**
+ * Sessions may use documents. Everything else needs a token.
+ *
+ * @example
+ * const usual = defaultAuthorize(settingsOf())
+ * const authorize: Authorize = (identity, action, resource) =>
+ *   resource !== 'payroll' && usual(identity, action, resource)
+ */
 export function defaultAuthorize({
   takeover,
   openLeases,

@@ -11,7 +11,13 @@ export type Log = (level: LogLevel, message: string, fields?: Readonly<Record<st
 
 const LEVELS: readonly Settings['logLevel'][] = ['debug', 'info', 'warn', 'error', 'silent']
 
-/** Writes one line of JSON for each event from this level on. */
+/**
+ * Writes one line of JSON for each event from this level on.
+ *
+ * @example
+ * const log = jsonLog((line) => process.stdout.write(`${line}\n`), 'info', systemClock)
+ * log('info', 'started', { port: 4321 })
+ */
 export function jsonLog(write: (line: string) => void, from: Settings['logLevel'], clock: Clock): Log {
   expectFunction('write', write)
   expectOneOf('from', from, LEVELS)

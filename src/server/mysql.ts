@@ -133,7 +133,12 @@ async function changeContent(
   return unchangedRow(content === null ? 'remove' : 'save', sequence, row)
 }
 
-/** The audit trail in a table of MySQL, one for all nodes. It uses your client and leaves it open. */
+/**
+ * The audit trail in a table of MySQL, one for all nodes. It uses your client and leaves it open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: mysqlDocuments(pool), audit: mysqlAudit(pool) })
+ */
 export function mysqlAudit(client: MysqlClient, options: SqlAuditOptions = {}): AuditLog {
   expectOptions(options, { table: 1, maxEntries: 1 })
   const { maxEntries = AUDIT_ENTRIES } = options
@@ -166,7 +171,12 @@ export function mysqlAudit(client: MysqlClient, options: SqlAuditOptions = {}): 
   }
 }
 
-/** Secrets that all nodes share. Everybody who may read the table can read them. */
+/**
+ * Secrets that all nodes share. Everybody who may read the table can read them.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: mysqlDocuments(pool), secrets: mysqlSecrets(pool) })
+ */
 export function mysqlSecrets(client: MysqlClient, options: SqlSecretsOptions = {}): SecretStore {
   expectOptions(options, { table: 1 })
   const { name, rows, change, check } = tableOf(

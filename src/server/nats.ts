@@ -32,13 +32,23 @@ export function natsDocuments(connection: NatsConnection, options: NatsPartsOpti
   return keyValueDocuments(natsKeyValues(connection, options))
 }
 
-/** The audit trail in a bucket of NATS, one for all nodes. It uses your connection and leaves it open. */
+/**
+ * The audit trail in a bucket of NATS, one for all nodes. It uses your connection and leaves it open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: natsDocuments(connection), audit: natsAudit(connection) })
+ */
 export function natsAudit(connection: NatsConnection, options: NatsAuditOptions = {}): AuditLog {
   const { maxEntries, ...parts } = options
   return keyValueAudit(natsKeyValues(connection, parts), maxEntries)
 }
 
-/** Secrets that all nodes share. Everybody who may read the bucket can read them. */
+/**
+ * Secrets that all nodes share. Everybody who may read the bucket can read them.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: natsDocuments(connection), secrets: natsSecrets(connection) })
+ */
 export function natsSecrets(connection: NatsConnection, options: NatsPartsOptions = {}): SecretStore {
   return keyValueSecrets(natsKeyValues(connection, options))
 }

@@ -21,12 +21,22 @@ export function postgresDocuments(client: PostgresClient, options: SqlDocumentsO
   return sqlDocuments(postgresDialect(client), options)
 }
 
-/** The audit trail in a table of Postgres, one for all nodes. It uses your client and leaves it open. */
+/**
+ * The audit trail in a table of Postgres, one for all nodes. It uses your client and leaves it open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: postgresDocuments(pool), audit: postgresAudit(pool) })
+ */
 export function postgresAudit(client: PostgresClient, options: SqlAuditOptions = {}): AuditLog {
   return sqlAudit(postgresDialect(client), options)
 }
 
-/** Secrets that all nodes share. Everybody who may read the table can read them. */
+/**
+ * Secrets that all nodes share. Everybody who may read the table can read them.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: postgresDocuments(pool), secrets: postgresSecrets(pool) })
+ */
 export function postgresSecrets(client: PostgresClient, options: SqlSecretsOptions = {}): SecretStore {
   return sqlSecrets(postgresDialect(client), options)
 }

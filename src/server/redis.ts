@@ -99,7 +99,12 @@ export function redisDocuments(client: RedisClient, options: RedisPartsOptions =
   }
 }
 
-/** Secrets that all nodes share. Everybody who may read the keys of Redis can read them. */
+/**
+ * Secrets that all nodes share. Everybody who may read the keys of Redis can read them.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: redisDocuments(client), secrets: redisSecrets(client) })
+ */
 export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {}): SecretStore {
   const { run, prefix } = redisScripts(client, options)
   return {
@@ -141,7 +146,12 @@ return { last, found }
 `
 const LOOK_AT_ONCE = 1000
 
-/** The audit trail in a stream of Redis, one for all nodes. It uses your client and leaves it open. */
+/**
+ * The audit trail in a stream of Redis, one for all nodes. It uses your client and leaves it open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents: redisDocuments(client), audit: redisAudit(client) })
+ */
 export function redisAudit(client: RedisClient, options: RedisAuditOptions = {}): AuditLog {
   const { maxEntries = AUDIT_ENTRIES, ...parts } = options
   expectWhole('maxEntries', maxEntries, 1)

@@ -10,7 +10,12 @@ export interface StoredRow extends Pick<LeaseRow, 'resource' | 'token' | 'endedA
   readonly reserved: unknown
 }
 
-/** As an object for `JSON.stringify`, with its queue and reservations. */
+/**
+ * As an object for `JSON.stringify`, with its queue and reservations.
+ *
+ * @example
+ * await database.put(row.resource, JSON.stringify(encodeRow(row)))
+ */
 export function encodeRow({ resource, token, endedAt, leases, queue, reserved }: LeaseRow): StoredRow {
   return {
     resource,
@@ -22,7 +27,13 @@ export function encodeRow({ resource, token, endedAt, leases, queue, reserved }:
   }
 }
 
-/** `null`: not a row that `encodeRow` returned. Its resource must not be granted. */
+/**
+ * `null`: not a row that `encodeRow` returned. Its resource must not be granted.
+ *
+ * @example
+ * const row = decodeRow(JSON.parse(text))
+ * if (!row) throw storeError('Mine', new Error(`${name} is damaged`), { retryable: false })
+ */
 export function decodeRow(stored: unknown): LeaseRow | null {
   const { resource, token, endedAt, line, ...rest } = Object(stored)
   const leases = decodeLeases(rest.leases)

@@ -19,7 +19,12 @@ export const DEFAULT_SETTINGS: SyncSettings = {
 
 const COLOUR = /^#([\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})$/i
 
-/** The problem of each invalid field, by field name. Empty if the settings are valid. */
+/**
+ * The problem of each invalid field, by field name. Empty if the settings are valid.
+ *
+ * @example
+ * settingsProblems({ featureEnabled: true, scopeMode: 'all', themeToken: 'red' }) // { themeToken: … }
+ */
 export function settingsProblems(settings: unknown): Readonly<Record<string, string>> {
   if (!isObject(settings)) return { settings: 'expected an object' }
   const { featureEnabled, scopeMode, scopeTargetId, themeToken } = settings

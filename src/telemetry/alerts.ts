@@ -17,7 +17,12 @@ import { ALERT_PAUSE_MS, ALERT_TIMEOUT_MS, LONGEST_ALERT_PAUSE_MS } from './opti
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
-/** The body for a Slack incoming webhook. */
+/**
+ * The body for a Slack incoming webhook.
+ *
+ * @example
+ * await fetch(webhookUrl, { method: 'POST', body: JSON.stringify(slackMessage(incident)) })
+ */
 export function slackMessage(incident: Incident): object {
   expectIncident('incident', incident)
   const title = titleOf(incident)
@@ -35,7 +40,13 @@ export function slackMessage(incident: Incident): object {
   }
 }
 
-/** The body for PagerDuty's Events API v2. All events of an incident have the same `dedup_key`. */
+/**
+ * The body for PagerDuty's Events API v2. All events of an incident have the same `dedup_key`.
+ *
+ * @example
+ * const body = JSON.stringify(pagerDutyEvent(incident, routingKey))
+ * await fetch('https://events.pagerduty.com/v2/enqueue', { method: 'POST', body })
+ */
 export function pagerDutyEvent(incident: Incident, routingKey: string): object {
   expectIncident('incident', incident)
   if (typeof routingKey !== 'string' || routingKey === '')

@@ -57,7 +57,12 @@ const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [
   ['sync', 'sync'],
 ]
 
-/** Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event. */
+/**
+ * Writes events from the input as records into a folder. Exit code 2 if the input has lines but no event.
+ *
+ * @example
+ * const { exitCode } = await collect({ files: ['events.ndjson'], directory: 'telemetry' })
+ */
 export async function collect(options: CollectOptions): Promise<MonitorResult> {
   checkEach(options, CHECKS)
   const { input, files } = options

@@ -7,7 +7,12 @@ import { LONG_WAIT_MS } from './options.ts'
 /** Tells readers and programs which sections to expect. Another set of sections needs another name. */
 const TEMPLATE = 'Incident-001'
 
-/** What happened, since when, the figures, the likely cause, what to do, and how to roll back. */
+/**
+ * What happened, since when, the figures, the likely cause, what to do, and how to roll back.
+ *
+ * @example
+ * for (const incident of health.incidents) await writeFile(`${incident.id}.md`, incidentMarkdown(incident, health))
+ */
 export function incidentMarkdown(incident: Incident, health: LockHealth): string {
   expectIncident('incident', incident)
   expectHealth('health', health)

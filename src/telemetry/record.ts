@@ -101,7 +101,12 @@ export function isValidField(field: string, value: unknown): boolean {
   return fieldChecks.get(field)?.(value) ?? false
 }
 
-/** Unknown fields are allowed: a later version may have added them. */
+/**
+ * Unknown fields are allowed: a later version may have added them.
+ *
+ * @example
+ * const records = lines.map((line) => JSON.parse(line)).filter(isRecord)
+ */
 export function isRecord(value: unknown): value is TelemetryRecord {
   if (typeof value !== 'object' || value === null) return false
   const { v, at, stream, type } = value as Record<string, unknown>

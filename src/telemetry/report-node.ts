@@ -37,7 +37,12 @@ interface WrittenReport {
   readonly failures: readonly string[]
 }
 
-/** Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once. */
+/**
+ * Writes the HTML report and the pages of incidents, and sends each alert to Slack and PagerDuty once.
+ *
+ * @example
+ * const { exitCode } = await report({ directory: 'telemetry', reports: 'reports' })
+ */
 export async function report(options: ReportOptions = {}): Promise<MonitorResult> {
   checkScoreOptions(options, REPORT_CHECKS)
   return reportBadInput(async () => {

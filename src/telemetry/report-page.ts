@@ -8,7 +8,12 @@ import { renderStream } from './report-stream.ts'
 
 const STATUS_WORDS = { healthy: 'Healthy', degraded: 'Degraded', rollback: 'Rollback required' }
 
-/** The HTML report. The page loads nothing else, so it can be opened as a file and sent by mail. */
+/**
+ * The HTML report. The page loads nothing else, so it can be opened as a file and sent by mail.
+ *
+ * @example
+ * await writeFile('report.html', renderReport(health, Date.now()))
+ */
 export function renderReport(health: LockHealth, now: number): string {
   expectHealth('health', health)
   expectMoment('now', now)

@@ -57,7 +57,12 @@ const MAX_SKIPPED_LINES = 10
 const MAX_LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
 
-/** Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input. */
+/**
+ * Checks the health of the locks. Exit code 0: healthy or degraded. 1: rollback required. 2: bad input.
+ *
+ * @example
+ * const { exitCode, stdout } = await score({ directory: 'telemetry', json: true })
+ */
 export async function score(options: ScoreOptions = {}): Promise<MonitorResult> {
   checkScoreOptions(options, SCORE_CHECKS)
   return reportBadInput(async () => {

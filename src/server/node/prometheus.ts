@@ -9,6 +9,9 @@ import type { CurrentFigures, LeaseChange, Meter } from '../stats.ts'
  *
  * Counters count what this node has done, so that the sum over all nodes is right. What every node sees of all of
  * them is called `holdfast_cluster_…`.
+ *
+ * @example
+ * const server = await createServer({ ...sqliteParts('./holdfast.db'), meter: prometheusMeter(register) })
  */
 export function prometheusMeter(registry?: Registry): Meter {
   const own = registry ?? new Registry()

@@ -43,7 +43,12 @@ export function sqliteDocuments(
   return onFile(database, (opened) => sqlDocuments(sqliteDialect(opened), options))
 }
 
-/** The audit trail in a SQLite file. It opens a path, and leaves a connection of yours open. */
+/**
+ * The audit trail in a SQLite file. It opens a path, and leaves a connection of yours open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents, audit: sqliteAudit('./holdfast.db') })
+ */
 export function sqliteAudit(
   database: DatabaseSync | string,
   options: SqlAuditOptions = {},
@@ -51,7 +56,12 @@ export function sqliteAudit(
   return onFile(database, (opened) => sqlAudit(sqliteDialect(opened), options))
 }
 
-/** Secrets in a SQLite file. Everybody who may read the file can read them. It opens a path, and leaves a connection of yours open. */
+/**
+ * Secrets in a SQLite file. Everybody who may read the file can read them. It opens a path, and leaves a connection of yours open.
+ *
+ * @example
+ * const service = await createLockServer({ store, documents, secrets: sqliteSecrets('./holdfast.db') })
+ */
 export function sqliteSecrets(
   database: DatabaseSync | string,
   options: SqlSecretsOptions = {},
@@ -99,7 +109,13 @@ function onFile<Part extends object>(
   return { ...create(opened), close: () => opened.close() }
 }
 
-/** Opens a connection for all of them, with the settings of a server: what was answered is on the disk. */
+/**
+ * Opens a connection for all of them, with the settings of a server: what was answered is on the disk.
+ *
+ * @example
+ * const database = openSqlite('./holdfast.db')
+ * const parts = { documents: sqliteDocuments(database), audit: sqliteAudit(database) }
+ */
 export function openSqlite(path: string): DatabaseSync {
   expectText('path', path)
   let database: DatabaseSync | undefined
@@ -115,7 +131,13 @@ export function openSqlite(path: string): DatabaseSync {
   }
 }
 
-/** Creates the file if it is missing. Only its owner may read it, because it contains documents. */
+/**
+ * Creates the file if it is missing. Only its owner may read it, because it contains documents.
+ *
+ * @example
+ * createPrivateFile('./holdfast.db')
+ * const database = new DatabaseSync('./holdfast.db')
+ */
 export function createPrivateFile(path: string): void {
   if (path === ':memory:') return
   try {

@@ -31,7 +31,13 @@ export function mysqlStore(client: MysqlClient, options: MysqlStoreOptions = {})
   return new MysqlStore(client, database, checkOptions(options, database.connections))
 }
 
-/** Creates or repairs the tables and procedures, for stores whose option `migrate` is false. */
+/**
+ * Creates or repairs the tables and procedures, for stores whose option `migrate` is false.
+ *
+ * @example
+ * await migrateMysql(pool) // when you deploy, as a user who may create procedures
+ * const store = mysqlStore(pool, { migrate: false })
+ */
 export async function migrateMysql(client: MysqlClient, table: MysqlTable = {}): Promise<void> {
   const database = mysqlDatabase(client)
   const names = checkTable(table)

@@ -42,12 +42,21 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
 /**
  * Creates, upgrades or repairs the tables and functions, for stores whose option `migrate` is false. The role must be
  * allowed to.
+ *
+ * @example
+ * await migratePostgres(pool) // when you deploy, as the owner of the tables
+ * const store = postgresStore(pool, { migrate: false })
  */
 export async function migratePostgres(client: PostgresClient, table: PostgresTable = {}): Promise<void> {
   await onDatabase(client, table, (database, place) => install(database, place, true))
 }
 
-/** Says whether the tables and functions are there, and what is missing or outdated. It changes nothing. */
+/**
+ * Says whether the tables and functions are there, and what is missing or outdated. It changes nothing.
+ *
+ * @example
+ * const { state } = await inspectPostgres(pool) // complete, outdated, absent, …
+ */
 export function inspectPostgres(client: PostgresClient, table: PostgresTable = {}): Promise<InstalledState> {
   return onDatabase(client, table, async (database, place) =>
     inspect(database, await findNames(database, place)),

@@ -13,14 +13,24 @@ import { sharingMutants } from './sharing.ts'
 import { timeMutants } from './time.ts'
 import { togetherMutants } from './together.ts'
 
-/** Returns the store with the mistake of this name. The store itself stays as it is. */
+/**
+ * Returns the store with the mistake of this name. The store itself stays as it is.
+ *
+ * @example
+ * const broken = mutateStore(memoryStore(), 'token that is the clock alone') // your own suite must fail with it
+ */
 export function mutateStore(store: LeaseStore, mistake: StoreMistake): LeaseStore {
   expectOneOf('mistake', mistake, Object.keys(MUTANTS))
   const mutant: Mutant = MUTANTS[mistake]
   return { ...methodsOf(store), ...mutant.mutate(store) }
 }
 
-/** The mistakes that `mutateStore` knows, and the case of the suite that notices each. */
+/**
+ * The mistakes that `mutateStore` knows, and the case of the suite that notices each.
+ *
+ * @example
+ * for (const { mistake, caughtBy } of storeMistakes()) console.log(mistake, caughtBy)
+ */
 export function storeMistakes(): readonly { readonly mistake: StoreMistake; readonly caughtBy: string }[] {
   return Object.entries(MUTANTS).map(([mistake, { caughtBy }]) => ({
     mistake: mistake as StoreMistake,

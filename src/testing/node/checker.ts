@@ -19,7 +19,12 @@ export interface Expectations {
   readonly queueWithinMs?: number | undefined
 }
 
-/** What went wrong, in words: double grants, tokens that do not rise, waits without end, waiters that were passed. */
+/**
+ * What went wrong, in words: double grants, tokens that do not rise, waits without end, waiters that were passed.
+ *
+ * @example
+ * expect(violations(log, expectations)).toEqual([])
+ */
 export function violations(log: readonly Observation[], expectations: Expectations): string[] {
   const ordered = log.toSorted((a, b) => a.at - b.at)
   const resources = Map.groupBy(ordered, ({ resource }) => resource)
@@ -30,7 +35,12 @@ export function violations(log: readonly Observation[], expectations: Expectatio
   ]
 }
 
-/** In the order in which they began. */
+/**
+ * In the order in which they began.
+ *
+ * @example
+ * for (const { worker, token, from, to } of holdsOf(log)) console.log(worker, token, to - from)
+ */
 export function holdsOf(ordered: readonly Observation[]): Hold[] {
   const holds = new Map<string, Hold>()
   for (const { at, worker, resource, token, share } of ordered) {
@@ -47,7 +57,12 @@ export interface Wait {
   readonly ms: number
 }
 
-/** Those of the living that have no end count up to the last observation. */
+/**
+ * Those of the living that have no end count up to the last observation.
+ *
+ * @example
+ * const longest = Math.max(...waitsOf(log, killed).map(({ ms }) => ms))
+ */
 export function waitsOf(ordered: readonly Observation[], killed: ReadonlySet<string>): Wait[] {
   const waits: Wait[] = []
   const asking = new Map<string, Observation>()

@@ -8,7 +8,14 @@ export interface CuttableProxy extends AsyncDisposable {
   mend(): void
 }
 
-/** Stands between a client and its server, so that a test can break the line. */
+/**
+ * Stands between a client and its server, so that a test can break the line.
+ *
+ * @example
+ * await using proxy = await cuttableProxy('127.0.0.1', 6379)
+ * const client = new Redis(`redis://${proxy.address}`)
+ * proxy.cut()
+ */
 export async function cuttableProxy(host: string, port: number): Promise<CuttableProxy> {
   const sockets = new Set<Socket>()
   let isCut = false
