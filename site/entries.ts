@@ -17,6 +17,11 @@ export function typesOf(entry: string): string {
   return join(root, found.types)
 }
 
+/** The built module of an entry. */
+export function moduleOf(entry: string): string {
+  return typesOf(entry).replace(/\.d\.ts$/, '.js')
+}
+
 /** The page of an entry, where typedoc writes it: `api/core`, `api/stores/redis`, `api/server/node`. */
 export function pageOf(entry: string): string {
   const [, path = ''] = /dist\/(.+?)(?:\/index)?\.d\.ts$/.exec(typesOf(entry)) ?? []

@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { entryPoints, typesOf } from './entries.ts'
-import { groups } from './sidebar.ts'
+import { groups, japanese } from './sidebar.ts'
 
 const here = import.meta.dirname
 const root = join(here, '..')
@@ -22,13 +22,14 @@ cpSync(docs, output, { recursive: true, filter: (path) => !path.endsWith('.md') 
 const pages = globSync('**/*.md', { cwd: docs }).map((path) => path.replace(/\.md$/, ''))
 refuseUnlisted(pages)
 for (const page of pages) write(`${page}.md`, translate(readFileSync(join(docs, `${page}.md`), 'utf8')))
-write('changelog.md', readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))
+write('changelog.md', readFileSync(join(root, 'CHANGELOG.md'), 'utf8').replaceAll('](docs/', '](/'))
 write('index.md', readFileSync(join(here, 'home.md'), 'utf8'))
+write('ja/index.md', readFileSync(join(here, 'home.ja.md'), 'utf8'))
 writeReference()
 writeForModels()
 
 function refuseUnlisted(found: readonly string[]): void {
-  const listed = groups.flatMap((group) => group.pages)
+  const listed = [...groups, japanese].flatMap((group) => group.pages)
   const missing = found.filter((page) => !listed.includes(page))
   const gone = listed.filter((page) => !found.includes(page))
   if (missing.length > 0) throw new Error(`site/sidebar.ts does not list ${missing.join(', ')}`)
@@ -36,7 +37,7 @@ function refuseUnlisted(found: readonly string[]): void {
 }
 
 function translate(markdown: string): string {
-  return asTabs(markdown)
+  return named(asTabs(markdown))
     .replace(/<!-- live: (\w+) -->/g, '<$1 />')
     .replace(/<!-- preamble[\s\S]*?-->\n/g, '')
     .replace(/\]\((?:\.\.\/)+CHANGELOG\.md\)/g, '](/changelog.md)')
@@ -45,6 +46,17 @@ function translate(markdown: string): string {
       const title = /^\[.*\]$/.test(words) ? words : file && `[${file}]`
       return `${ticks}${language}${title ? ` ${title}` : ''}`
     })
+}
+
+/** The site shows the name of a file as a tab, and tabs only in a group. */
+function named(markdown: string): string {
+  return markdown.replace(
+    /^```(\w+) .*?file: (\S+).*\n[\s\S]*?^```$/gm,
+    (block, language: string, file: string) => {
+      const code = block.slice(block.indexOf('\n'))
+      return `::: code-group\n\n\`\`\`${language} [${file}]${code}\n\n:::`
+    },
+  )
 }
 
 function asTabs(markdown: string): string {

@@ -4,6 +4,19 @@ export interface Group {
   readonly pages: readonly string[]
 }
 
+/** The pages that are also written in Japanese. */
+export const japanese: Group = {
+  text: 'はじめに',
+  pages: [
+    'ja/README',
+    'ja/start/workers',
+    'ja/start/jobs',
+    'ja/start/documents',
+    'ja/start/tabs',
+    'ja/start/extension',
+  ],
+}
+
 export const groups: readonly Group[] = [
   {
     text: 'Start here',

@@ -35,7 +35,7 @@ export interface Block {
 
 const LANGUAGES: readonly string[] = ['ts', 'tsx', 'js', 'sh'] satisfies Language[]
 /** Pictures, output and texts that nothing here can run. */
-const OTHER_LANGUAGES = ['', 'json', 'sql', 'toml', 'ini', 'php']
+const OTHER_LANGUAGES = ['', 'json', 'sql', 'toml', 'ini', 'php', 'html', 'yaml']
 const ROLES: readonly string[] = ['serve', 'page', 'test'] satisfies Role[]
 
 /** A `serve` block with such a text is a server of Holdfast or protected by it, and a program with its port calls it. */
@@ -45,8 +45,9 @@ const HOLDFAST_PORT = /\b4321\b/
 const SAME = ': same'
 const INFO = /^(?<language>\S*)(?: (?<role>\w+))??(?: file: (?<file>\S+))?(?: no-run: (?<noRun>.+))?$/
 
+/** Without those in Japanese, which have the same programs: `test/package/japanese.test.ts`. */
 export function pages(): string[] {
-  return globSync(['README.md', 'docs/**/*.md'], { cwd: root }).sort()
+  return globSync(['README.md', 'docs/**/*.md'], { cwd: root, exclude: ['docs/ja/**'] }).sort()
 }
 
 /** The programs of a page of docs/migrations that must print the same: with the other library, and with this one. */

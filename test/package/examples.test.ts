@@ -13,7 +13,7 @@ const entries = Object.entries(manifest.exports).flatMap(([entry, target]) => {
 const comments = new Map<string, string[]>()
 for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root, exclude: ['**/*.test.*'] }))
   for (const [, comment = '', name = ''] of readFileSync(join(root, file), 'utf8').matchAll(
-    /(\/\*\*(?:(?!\*\/)[^])*\*\/\n)?export (?:async function\*?|function\*?|const) (\w+)/g,
+    /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:async function\*?|function\*?|const) (\w+)/g,
   ))
     comments.set(name, [...(comments.get(name) ?? []), comment])
 

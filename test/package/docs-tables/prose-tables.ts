@@ -15,6 +15,8 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/troubleshooting.md#Extensions': ADVICE,
   'README.md#One package, many places': 'links to pages, which `links.test.ts` follows',
   'README.md#Why not redlock?': 'the figures of docs/comparison.md, which `readme.test.ts` compares',
+  'docs/ja/README.md#redlock との違い': 'the figures of docs/comparison.md, which `readme.test.ts` compares',
+  'docs/ja/README.md#どこから始めるか': 'links to pages, which `links.test.ts` follows',
   'docs/install.md#Install': 'requirements, which `test/package` and `test/consumers` try',
   'docs/benchmarks.md#Long queues': MEASURED,
   'docs/benchmarks.md#Long queues 2': MEASURED,
