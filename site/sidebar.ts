@@ -61,6 +61,7 @@ export const groups: readonly Group[] = [
       'migrations/async-mutex',
       'migrations/powertools-idempotency',
       'migrations/proper-lockfile',
+      'migrations/laravel',
       'coming-from-extension-storage',
     ],
   },

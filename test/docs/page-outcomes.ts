@@ -101,6 +101,19 @@ export const OUTCOMES: readonly Outcome[] = [
       expect(stored).toEqual({ 'trackedEntity:milk': { label: 'Milk', checked: false } })
     },
   },
+  ...[
+    ['local:items', '@wxt-dev/storage'],
+    ["area: 'local' })\n\nawait", '@plasmohq/storage'],
+    ['sets one field, and nobody', 'holdfast/sync'],
+  ].map(([text = '', name]) => ({
+    page: 'docs/coming-from-extension-storage.md',
+    text,
+    says: `with ${name} the item is stored and ticked off`,
+    async look(_page: Page, printed: readonly string[]) {
+      const stored = 'stored {"label":"Milk","checked":true}'
+      await eventually(() => expect(printed).toContain(stored))
+    },
+  })),
   {
     page: 'docs/telemetry.md',
     text: 'opfsBuffer',

@@ -40,6 +40,8 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
     'compares with other libraries; `test/browser/coming-from.test.ts` runs the code',
   'docs/migrations/advisory-locks.md#From Postgres advisory locks': OTHER_NAMES,
   'docs/migrations/async-mutex.md#From async-mutex': OTHER_NAMES,
+  "docs/migrations/laravel.md#From Laravel's Cache::lock and Reverb": OTHER_NAMES,
+  'docs/migrations/laravel.md#Reverb': OTHER_NAMES,
   "docs/migrations/powertools-idempotency.md#From Powertools' idempotency": OTHER_NAMES,
   'docs/migrations/proper-lockfile.md#From proper-lockfile': OTHER_NAMES,
   'docs/migrations/redis-semaphore.md#From redis-semaphore': OTHER_NAMES,
