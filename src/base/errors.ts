@@ -4,9 +4,9 @@ export type LeaseErrorCode =
   /** An option or argument is wrong. The message names it, the expected value and the received value. */
   | 'invalid-argument'
   /**
-   * Another caller holds the resource, and the wait is over. `holder` says who (of several, the oldest; `holders` has
-   * all), unless the resource is reserved for the next waiter, or kept for `keptFor` milliseconds after its last
-   * lease.
+   * Another caller holds the resource, and the wait is over. `holder` says who; of several, the oldest, and `holders`
+   * has all. `holder` is missing while the resource is reserved for the next waiter. It is also missing while a lease
+   * that has ended keeps the resource: `keptFor` says for how many milliseconds.
    */
   | 'lease-held'
   /**
