@@ -23,7 +23,7 @@ export const documentEvents = {
     ...handoffRequest.entries,
     token,
   }),
-  /** The holder has asked the one who wants the lock (`by`) for so much more time. */
+  /** The holder has asked the one who wants the lock (`by`) for more time: `postponed_ms`. */
   'document.takeover-postponed': v.object({
     ...room,
     request_id: requestId,
