@@ -3,8 +3,6 @@
  * the core only, so this file contains constants and nothing else.
  */
 
-/** How long a lease lives without a renewal. */
-export const DEFAULT_TTL_MS = 30_000
 /** A shorter lease would end before its first renewal is answered. */
 export const MIN_TTL_MS = 10
 /** A holder renews this many times in the TTL. */
@@ -21,12 +19,8 @@ export const DRIFT = 0.02
 /** Timers fire slightly late, and a loss must not be signalled after the deadline. */
 export const TIMER_LEAD_MS = 2
 
-/** How long an acquisition waits. */
-export const DEFAULT_WAIT_MS = 10_000
 /** The longest that a store may take to answer one call, unless `callTimeout` says otherwise. */
 export const CALL_TIMEOUT_MS = 5000
-/** How long `close` waits for the work under its leases. */
-export const CLOSE_TIMEOUT_MS = 10_000
 /** The first call of a wait has at least this long, so that a short wait gets what a call without one gets. */
 export const FIRST_CALL_MS = 1000
 /** The pause before the first retry. It doubles with each further one, up to the longest. */

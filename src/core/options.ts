@@ -9,19 +9,19 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, expectClock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration, expectHeartbeat, expectTtl, millisOf } from '../base/duration.ts'
-import {
-  CALL_TIMEOUT_MS,
-  CLOSE_TIMEOUT_MS,
-  DEFAULT_TTL_MS,
-  DEFAULT_WAIT_MS,
-  HEARTBEATS_PER_TTL,
-  MAX_METADATA_BYTES,
-} from '../base/options.ts'
+import { CALL_TIMEOUT_MS, HEARTBEATS_PER_TTL, MAX_METADATA_BYTES } from '../base/options.ts'
 import { backoffMs } from '../base/pause.ts'
 import type { JsonObject, PlainObject } from '../base/records.ts'
 import { checkOwner, checkResource, isLonger } from '../base/resource-name.ts'
 import { isShare } from '../base/share.ts'
 import type { LeaseListener } from './lease.ts'
+
+/** How long a lease lives without a renewal. */
+const DEFAULT_TTL_MS = 30_000
+/** How long an acquisition waits. */
+const DEFAULT_WAIT_MS = 10_000
+/** How long `close` waits for the work under its leases. */
+const CLOSE_TIMEOUT_MS = 10_000
 
 /**
  * How long to pause before the next try, for the first, second, … failure in a row; `null` gives up.
