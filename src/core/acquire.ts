@@ -12,9 +12,6 @@ import { isHeldHere, type Keeper, keepGrant } from './keeper.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Ask, Refusal } from './store.ts'
 
-/** A refusal, and when it came, on the monotonic clock. */
-type Refused = Refusal & { readonly at: number }
-
 /**
  * One acquisition. Every attempt carries the same id, so that a repeat after a lost answer is harmless: the store
  * grants the same lease again. Between attempts the caller sleeps until the store wakes it, until the holder's lease
@@ -33,7 +30,8 @@ export async function acquire(
   const wakeSignal = new WakeSignal(clock)
   let attempts = 0
   let granted: Keeper | undefined
-  let lastRefusal: Refused | undefined
+  let lastRefusal: Refusal | undefined
+  let refusedAt = 0
   let failure: LeaseError | undefined
   let endedEarly = false
   /** The store may keep a lease, a reservation or a place in the queue for our id. */
@@ -87,7 +85,7 @@ export async function acquire(
       wakeSignal.reset()
       const call = store.acquire(ask, stop)
       owing ||= !queued
-      let outcome: Refused | LeaseError
+      let outcome: Refusal | LeaseError
       const patience = wait ? Math.max(left(), attempts > 1 ? 0 : FIRST_CALL_MS) : Infinity
       try {
         // A store that queues requests limits the time of those that it has sent.
@@ -135,7 +133,7 @@ export async function acquire(
     queue?.leave(resource, wakeSignal)
   }
 
-  function onRefused(refusal: Refusal): Refused {
+  function onRefused(refusal: Refusal): Refusal {
     const { holders, place, keptFor, polls } = refusal
     if (polls) emit(ask, { type: 'error', operation: 'watch', error: polls })
     const [holder = null] = holders
@@ -144,12 +142,13 @@ export async function acquire(
       if (!lastRefusal) emit(ask, { type: 'waiting', reason: 'held', holder, holders, place, keptFor })
       queue?.watch(ask)
     }
-    lastRefusal = { ...refusal, at: clock.monotonic() }
-    return lastRefusal
+    lastRefusal = refusal
+    refusedAt = clock.monotonic()
+    return refusal
   }
 
   /** The longest sleep before the next attempt. Throws if there is to be none. */
-  function pauseAfter(outcome: Refused | LeaseError): number {
+  function pauseAfter(outcome: Refusal | LeaseError): number {
     const failed = outcome instanceof LeaseError
     const isPushed = store.supports.push && (!queue || store.watch)
     const pause =
@@ -160,7 +159,7 @@ export async function acquire(
     return failed ? pause : Math.min(outcome.retryIn ?? Infinity, pause)
   }
 
-  async function sleep(ms: number, outcome: Refused | LeaseError): Promise<void> {
+  async function sleep(ms: number, outcome: Refusal | LeaseError): Promise<void> {
     await wakeSignal.sleep(Math.min(ms, left()), stop.signal)
     if (left() === 0) throw reason(outcome)
   }
@@ -171,13 +170,14 @@ export async function acquire(
     return rest < 1 ? 0 : rest
   }
 
-  function reason(outcome: Refused | LeaseError): LeaseError {
+  function reason(outcome: Refusal | LeaseError): LeaseError {
     const failed = outcome instanceof LeaseError
     const refusal = failed ? lastRefusal : outcome
     // A wait that ends while the store is silent was still a wait for a lease that another caller holds.
     if (failed && (!refusal || left() > 0)) return outcome
-    const { holders = [], keptFor: kept, at = 0 } = refusal ?? {}
-    const keptFor = kept && Math.max(1, Math.round(kept - clock.monotonic() + at))
+    const { holders = [] } = refusal ?? {}
+    const keptFor =
+      refusal?.keptFor && Math.max(1, Math.round(refusal.keptFor - clock.monotonic() + refusedAt))
     const error = new LeaseError('lease-held', `${resource} is ${howHeld(holders, keptFor)}`, {
       resource,
       holders,
