@@ -15,8 +15,16 @@ const BUILD_MS = 180_000
 const built = join(root, 'site/dist')
 /** Set it to keep a picture of every page that is visited. */
 const { HOLDFAST_SHOTS: SHOTS } = process.env
-/** One of each kind: the front, a path, drawings, tables, code in tabs, and the generated reference. */
-const PAGES = ['', 'start/workers', 'concepts', 'troubleshooting', 'stores/redis', 'api/core']
+/** One of each kind: the front, a path in both languages, drawings, tables, code in tabs, and the generated reference. */
+const PAGES = [
+  '',
+  'start/workers',
+  'ja/start/workers',
+  'concepts',
+  'troubleshooting',
+  'stores/redis',
+  'api/core',
+]
 
 describe('the site of the docs', () => {
   let browser: BrowserContext
@@ -65,6 +73,27 @@ describe('the site of the docs', () => {
     await box.fill('fencing token')
     await page.locator('.VPLocalSearchBox .result').first().waitFor()
     expect(await page.locator('.VPLocalSearchBox .result').count()).toBeGreaterThan(2)
+  })
+
+  it('two workers of a page contend, and the late write of the one without a network is refused', async () => {
+    await page.goto(`${url}concepts`)
+    const [one, two] = ['Worker A', 'Worker B'].map((name) => page.getByRole('region', { name }))
+    if (!one || !two) throw new Error('the page has no two workers')
+    const press = (worker: typeof one, name: string) => worker.getByRole('button', { name }).click()
+    // The button works as soon as the scripts of the page run.
+    await expect
+      .poll(async () => {
+        if (await one.getByRole('button', { name: 'Acquire' }).isVisible()) await press(one, 'Acquire')
+        return one.textContent()
+      })
+      .toContain('holds token')
+    await press(two, 'Acquire')
+    await one.getByRole('button', { name: 'Cut network' }).click()
+    await two.getByText('holds token').waitFor()
+    await one.getByText('has lost token').waitFor()
+    await press(two, 'Write')
+    await press(one, 'Write')
+    await page.getByText('was refused: stale-token').waitFor()
   })
 
   it('llms.txt lists every page, and llms-full.txt has their text', async () => {
