@@ -120,6 +120,29 @@ describe('a lock that nobody wants any more', () => {
     expect(lock.state.held).toBe(false)
   })
 
+  it('a lock whose grant arrives after its deadline is given back, because the machine slept meanwhile', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const acquiring = lock.acquire()
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
+    bed.clock.jump(TTL_MS * 0.99)
+    deliver()
+    expect(await acquiring).toBe(false)
+    await eventually(async () => expect(await holders()).toEqual([[]]))
+    expect(lock.state.phase).toBe('idle')
+  })
+
+  it('a wait goes on when its grant arrives after the deadline, because the machine slept meanwhile', async () => {
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const acquiring = lock.acquire({ wait: Infinity })
+    await eventually(async () => expect(await holders()).toMatchObject([[{ state: 'held' }]]))
+    bed.clock.jump(TTL_MS * 0.99)
+    deliver()
+    expect(await acquiring).toBe(true)
+    expect(lock.state).toMatchObject({ phase: 'held', held: true })
+  })
+
   it('a lock that nobody wants any more is given up when the response to the request was lost', async () => {
     network.onResponse = (request) => {
       if (request === `POST ${LOCK}`) throw new TypeError('network error')

@@ -182,8 +182,9 @@ export class Holding {
       const grant = await this.#requests.resume().catch(() => undefined)
       if (grant === undefined || !this.#isResumable) return
       this.#isResumable = false
-      if (grant) this.#keep(grant)
-      else this.#room.users.clear()
+      if (grant && this.#keep(grant)) return
+      if (grant) this.#giveBack(grant)
+      this.#room.users.clear()
     }
   }
 
@@ -246,7 +247,9 @@ export class Holding {
   }
 
   async #request(waitMs: number): Promise<boolean> {
-    const { dispatch } = this.#room.view
+    const { clock, view } = this.#room
+    const { dispatch } = view
+    const giveUpAt = clock.monotonic() + waitMs
     const outcome = await this.#pending.run('acquire', (stop) => {
       dispatch({ type: 'acquiring' })
       return this.#requests.acquire(waitMs, stop, {
@@ -256,8 +259,13 @@ export class Holding {
     })
     // It was given up, or replaced by a longer call, or by a takeover.
     if (outcome === undefined) return this.#latest?.outcome ?? this.isHeld()
-    if (isGrant(outcome)) return this.#keep(outcome)
-    if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
+    if (isGrant(outcome)) {
+      if (this.#keep(outcome)) return true
+      const leftMs = giveUpAt - clock.monotonic()
+      // The machine slept meanwhile. The server renews what this tab has, or lets it wait again.
+      if (leftMs >= 1) return this.#request(leftMs)
+      this.#giveBack(outcome)
+    } else if (outcome) dispatch({ type: isSignedOut(outcome) ? 'signed-out' : 'error', error: outcome })
     else dispatch({ type: 'refused' })
     return false
   }
@@ -274,6 +282,7 @@ export class Holding {
       this.#latest = undefined
       this.#pending.stop('acquire')
       if (this.#keep(outcome)) return true
+      this.#giveBack(outcome)
     }
     if (outcome instanceof LeaseError) view.change({ demand: 'failed', error: outcome })
     else view.change({ demand: typeof outcome === 'string' ? outcome : 'failed' })
@@ -304,9 +313,16 @@ export class Holding {
         },
       })
     this.#kept = keeping ?? undefined
-    view.dispatch(keeping ? { type: 'granted', token: lease.token } : { type: 'refused' })
-    if (keeping) this.#expectHeartbeat()
-    return keeping !== null
+    if (!keeping) return false
+    view.dispatch({ type: 'granted', token: lease.token })
+    this.#expectHeartbeat()
+    return true
+  }
+
+  /** The server may still count it as this tab's, and nobody else could have it before it expires. */
+  #giveBack({ lease }: Grant): void {
+    this.#requests.release(lease).catch(() => {})
+    this.#room.view.dispatch({ type: 'refused' })
   }
 
   /** A silent server is a problem long before the lock expires. */
