@@ -143,6 +143,22 @@ describe('a lock that nobody wants any more', () => {
     expect(lock.state).toMatchObject({ phase: 'held', held: true })
   })
 
+  it('a refusal that arrives after the wait was given up does not show that this tab waits', async () => {
+    await holder.call('POST', LOCK)
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const acquiring = lock.acquire({ wait: 2000 })
+    await eventually(() => expect(network.sent).toContain(`POST ${LOCK}`))
+    await bed.clock.advance(2000)
+    expect(await acquiring).toBe(false)
+    const phases: string[] = []
+    lock.subscribe(() => phases.push(lock.state.phase))
+    deliver()
+    await eventually(() => expect(phases).not.toEqual([]))
+    await bed.clock.advance(10)
+    expect(new Set(phases)).toEqual(new Set(['read-only']))
+  })
+
   it('a lock that nobody wants any more is given up when the response to the request was lost', async () => {
     network.onResponse = (request) => {
       if (request === `POST ${LOCK}`) throw new TypeError('network error')

@@ -93,6 +93,8 @@ export class HoldRequests implements KeepStore {
         failure = undefined
         failures = 0
         if (!isWaiting) {
+          // It was given up meanwhile, and what the page shows now is not about this request.
+          stop.throwIfAborted()
           isWaiting = true
           listeners.onWaiting?.()
           continue
