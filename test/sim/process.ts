@@ -1,5 +1,5 @@
 import type { Clock, LeaseStore, StoreEvent } from '../../src/core/index.ts'
-import type { World } from './world.ts'
+import type { Random, World } from './world.ts'
 
 /** A read of the monotonic clock takes a nanosecond, as on a real machine. */
 const READ_MS = 1e-6
@@ -21,13 +21,17 @@ export class SimProcess implements Clock {
   #stoppedFor = 0
   #readMs = 0
 
-  constructor(world: World, name: string, rate: number) {
+  readonly random: () => number
+
+  /** `chance`: where its random numbers come from. `skewMs`: how far its wall clock may be from the true time. */
+  constructor(world: World, name: string, rate: number, chance: Random = world, skewMs = 300_000) {
     this.name = name
+    this.random = chance.random
     this.#world = world
     this.#rate = rate
     this.#born = world.now
-    this.#wallOffset = Date.UTC(2030, 0, 1) + world.between(-300_000, 300_000)
-    this.#monotonicOffset = world.between(0, 1e6)
+    this.#wallOffset = Date.UTC(2030, 0, 1) + chance.between(-skewMs, skewMs)
+    this.#monotonicOffset = chance.between(0, 1e6)
   }
 
   get running(): boolean {
@@ -54,15 +58,12 @@ export class SimProcess implements Clock {
     return this.#monotonicOffset + (until - this.#born) * this.#rate + this.#readMs
   }
 
-  random(): number {
-    return this.#world.random()
-  }
-
   setTimer(run: () => void, ms: number): () => void {
     const due = this.monotonic() + Math.max(0, ms)
     let cancelled = false
+    let cancelEvent = () => {}
     const arm = (left: number): void => {
-      this.#world.after(left / this.#rate, () =>
+      cancelEvent = this.#world.after(left / this.#rate, () =>
         this.deliver(() => {
           if (cancelled) return
           const rest = due - this.monotonic()
@@ -76,6 +77,7 @@ export class SimProcess implements Clock {
     if (ms !== Infinity) arm(Math.max(ms, 0.01))
     return () => {
       cancelled = true
+      cancelEvent()
     }
   }
 

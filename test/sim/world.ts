@@ -1,10 +1,6 @@
-/** True time of the simulation: a queue of events, run one after the other, with a seeded source of chance. */
-export class World {
-  /** Milliseconds of true time; no simulated process can read it. */
-  now = 0
+/** A seeded source of chance. */
+export class Random {
   readonly random: () => number
-  readonly #queue: Event[] = []
-  #scheduled = 0
 
   constructor(seed: number) {
     this.random = randomFrom(seed)
@@ -20,6 +16,27 @@ export class World {
 
   chance(probability: number): boolean {
     return this.random() < probability
+  }
+}
+
+/** True time of the simulation: a queue of events, run one after the other, with a seeded source of chance. */
+export class World extends Random {
+  /** Milliseconds of true time; no simulated process can read it. */
+  now = 0
+  readonly #seed: number
+  readonly #queue: Event[] = []
+  #scheduled = 0
+
+  constructor(seed: number) {
+    super(seed)
+    this.#seed = seed
+  }
+
+  /** A source of chance of its own, so that what one actor draws changes nothing for the others. */
+  stream(name: string): Random {
+    let hash = this.#seed
+    for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+    return new Random(hash)
   }
 
   /** Runs after so much true time. Returns how to cancel it. */

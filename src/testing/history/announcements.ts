@@ -4,6 +4,8 @@ export interface Unlock {
   readonly token: number
   /** When its lock was granted. */
   readonly lockedAt: number
+  /** Nobody can have heard of the end before. Default: the grant. */
+  readonly endedAt?: number
   /** By when every node must have heard of the end. */
   readonly knownBy: number
 }
@@ -39,6 +41,11 @@ export function unlockViolations(unlocks: readonly Unlock[], sockets: readonly L
       ),
       ...[...times.keys()].flatMap((token) =>
         known.has(token) ? [] : [`${socket} heard of the end of ${token} of ${room}, which has not ended`],
+      ),
+      ...ofRoom.flatMap(({ token, lockedAt, endedAt = lockedAt }) =>
+        (times.get(token) ?? []).some(({ at }) => at < endedAt)
+          ? [`${socket} heard of the end of ${token} of ${room} before it had ended`]
+          : [],
       ),
       ...ofRoom.flatMap(({ token, lockedAt, knownBy }) =>
         from < lockedAt && knownBy < to && !times.has(token)

@@ -6,6 +6,7 @@ import {
   registerViolations,
   replicaViolations,
   runViolations,
+  saveViolations,
   unlockViolations,
   WordRecord,
 } from './index.ts'
@@ -109,8 +110,29 @@ describe('the history of announcements', () => {
       's heard 2 times that 1 of r has ended',
     ])
     expect(unlockViolations([unlock], [socket(0, 50)])).toEqual(['s did not hear that 1 of r has ended'])
+    expect(unlockViolations([{ ...unlock, endedAt: 26 }], [socket(0, 50, 1)])).toEqual([
+      's heard of the end of 1 of r before it had ended',
+    ])
     expect(unlockViolations([unlock], [socket(0, 50, 1, 2)])).toEqual([
       's heard of the end of 2 of r, which has not ended',
+    ])
+  })
+})
+
+describe('the history of saves', () => {
+  const save = (token: number, sequence?: number) => ({ room: 'r', token, sequence })
+
+  it('saves in the order of their grants and sequences are accepted, also when one is repeated', () => {
+    expect(saveViolations([save(1, 5), save(1, 6), save(1, 6), save(2, 3), save(2), save(2, 4)])).toEqual([])
+    expect(saveViolations([save(2, 1), { ...save(1, 1), room: 'other' }])).toEqual([])
+  })
+
+  it('a save that was replaced by one of an earlier grant, or by an earlier one of its grant, is found', () => {
+    expect(saveViolations([save(1, 5), save(2, 1), save(1, 6)])).toEqual([
+      'the save 1 of token 2 of r was replaced by the save 6 of token 1 of r',
+    ])
+    expect(saveViolations([save(1, 5), save(1, 6), save(1, 5)])).toEqual([
+      'the save 6 of token 1 of r was replaced by the save 5 of token 1 of r',
     ])
   })
 })

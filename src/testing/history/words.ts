@@ -42,18 +42,18 @@ export class WordRecord {
   /** How many of the words that must be there are not in this text. */
   missingIn(text: string): string[] {
     const found = new Set(wordsOf(text))
-    return this.#with('typed').filter((word) => !found.has(word))
+    return this.with('typed').filter((word) => !found.has(word))
   }
 
   /** Compares the record with the document. Nothing is under way any more, so every fate is settled now. */
   check(text: string): Findings {
     const words = wordsOf(text)
     const found = new Set(words)
-    const givenUp = this.#with('given up')
+    const givenUp = this.with('given up')
     const findings = {
       lost: this.missingIn(text),
       doubled: words.filter((word, index) => words.indexOf(word) !== index),
-      resurrected: this.#with('removed').filter((word) => found.has(word)),
+      resurrected: this.with('removed').filter((word) => found.has(word)),
     }
     const gone = givenUp.filter((word) => !found.has(word))
     this.note('removed', gone)
@@ -64,7 +64,8 @@ export class WordRecord {
     return { ...findings, saved: found.size, givenUp: gone.length }
   }
 
-  #with(fate: Fate): string[] {
+  /** The words with this fate. */
+  with(fate: Fate): string[] {
     return [...this.#fates].filter(([, found]) => found === fate).map(([word]) => word)
   }
 }

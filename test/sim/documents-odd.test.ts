@@ -1,0 +1,3 @@
+import { checkDocuments } from './product/check-documents.ts'
+
+checkDocuments(1)
