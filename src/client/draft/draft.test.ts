@@ -241,6 +241,34 @@ describe('a draft', () => {
     expect(draft.state).toMatchObject({ content: 'second', status: 'saved' })
   })
 
+  it.each(['arrives', 'is lost'])(
+    'a draft that the user has changed back is saved again after a save that is on its way when the stored content is loaded, if its answer %s',
+    async (answer) => {
+      await edit()
+      lock.slowLoads = []
+      lock.change({ savedAt: 'news' })
+      lock.slowSaves = []
+      draft.edit('typed')
+      await settle(600)
+      draft.edit(BASE)
+      lock.isDeaf = answer === 'is lost'
+      if (lock.isDeaf) lock.slowSaves.shift()?.()
+      await settle()
+      for (const deliver of lock.slowLoads) deliver()
+      lock.slowLoads = undefined
+      await settle()
+      const { content: stored } = lock
+      const { status } = draft.state
+      lock.isDeaf = false
+      for (const deliver of lock.slowSaves) deliver()
+      lock.slowSaves = undefined
+      await settle(3000)
+      expect({ stored, status }).toEqual({ stored: 'typed', status: 'dirty' })
+      expect(lock.content).toBe(BASE)
+      expect(draft.state).toMatchObject({ status: 'saved', content: BASE })
+    },
+  )
+
   it('a draft is saved by a holder whose lock expired, if nobody got the lock since', async () => {
     await edit()
     draft.edit('second')

@@ -53,6 +53,8 @@ export class LockDraft<T> implements Draft<T> {
   #saveFailures = 0
   #dirtySince = 0
   #saving: Promise<void> | undefined
+  /** A save without a certain outcome: it may be carried out after what is read meanwhile. */
+  #sent: { readonly content: Lazy<T>; readonly token: number | null } | null = null
   #cancelSave = () => {}
   /** The lock as it was when this draft last heard of it; `null` until it is known what an earlier page left behind. */
   #seen: DocumentLock['state'] | null = null
@@ -277,7 +279,9 @@ export class LockDraft<T> implements Draft<T> {
       this.#checkedFor = token
       if (stored || this.#mine.sentWith !== token)
         this.#setMine({ ...this.#mine, base: stored ?? this.#mine.base, sentWith: token })
-      await this.#lock.save(this.#codec.encode(content()))
+      const encoded = this.#codec.encode(content())
+      this.#sent = { content, token }
+      await this.#lock.save(encoded)
       this.#onSaved(content, token)
     } catch (error) {
       this.#onSaveFailed(asLeaseError(error))
@@ -285,6 +289,7 @@ export class LockDraft<T> implements Draft<T> {
   }
 
   #onSaved(content: Lazy<T>, token: number | null): void {
+    this.#sent = null
     this.#saveFailures = 0
     this.#error = null
     this.#isOutdated = false
@@ -309,6 +314,7 @@ export class LockDraft<T> implements Draft<T> {
   }
 
   #onSaveFailed(error: LeaseError): void {
+    if (!error.retryable) this.#sent = null
     if (!PENDING.includes(this.#status)) return
     // Somebody who was signed out may sign in again.
     if (error.retryable || isSignedOut(error)) {
@@ -336,6 +342,8 @@ export class LockDraft<T> implements Draft<T> {
       return
     }
     const { mine, outcome } = reconcile(before, stored, held, this.#codec)
+    // The next save tells: it comes after the one that is on its way.
+    if (outcome === 'same' && before.isUnsaved && this.#mayBeReplaced(stored, before)) return
     const isBehind = outcome === 'behind' || outcome === 'overlap'
     // The save is about to be refused.
     if (isBehind && status === 'saving') return
@@ -351,6 +359,13 @@ export class LockDraft<T> implements Draft<T> {
       this.#change(held ? 'dirty' : 'kept')
       if (held) void this.#save()
     }
+  }
+
+  /** Whether another content than mine is on its way to the server, and no later grant keeps it from being stored. */
+  #mayBeReplaced(stored: Version<T>, { content }: Mine<T>): boolean {
+    const sent = this.#sent
+    if (!sent || sent.content === content || sent.token !== this.#lock.state.token) return false
+    return Number(stored.token) <= Number(sent.token)
   }
 
   #setMine(mine: Mine<T>): void {
