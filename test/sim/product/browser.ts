@@ -35,6 +35,8 @@ export class Browser {
   isOffline = false
   tabs: Tab[] = []
   #cookie: string | undefined
+  /** By page: what closes the connections of its requests. */
+  readonly #requests = new Map<SimProcess, Set<() => void>>()
   #opened = 0
   /** What the sockets of all its pages have heard. */
   readonly listenings: Listening[] = []
@@ -60,6 +62,12 @@ export class Browser {
     this.tabs = this.tabs.filter((other) => other !== tab)
   }
 
+  /** The requests of a page that is gone end with it, unless they are to be kept alive. */
+  endRequests(process: SimProcess): void {
+    for (const close of this.#requests.get(process) ?? []) close()
+    this.#requests.delete(process)
+  }
+
   /** Sends a request of a page. The browser adds its cookie, and keeps the one of the response. */
   fetch(process: SimProcess, url: URL, init: RequestInit): Promise<PageResponse> {
     const { link, world, random, service, story } = this
@@ -67,10 +75,16 @@ export class Browser {
       let isOver = false
       const path = url.pathname + url.search
       const gone = new AbortController()
+      const close = () => {
+        // Not every proxy tells the server.
+        if (random.chance(0.8)) link.send(() => gone.abort())
+      }
+      const requests = this.#requests
       const end = (run: () => void) =>
         process.deliver(() => {
           if (isOver) return
           isOver = true
+          requests.get(process)?.delete(close)
           run()
         })
       const broken = () => {
@@ -83,10 +97,11 @@ export class Browser {
         if (isOver) return
         isOver = true
         reject(init.signal?.reason)
-        // Not every proxy tells the server.
-        if (random.chance(0.8)) link.send(() => gone.abort())
+        requests.get(process)?.delete(close)
+        close()
       })
       if (init.signal?.aborted) return reject(init.signal.reason)
+      if (!init.keepalive) requests.set(process, (requests.get(process) ?? new Set()).add(close))
       if (this.isOffline) return broken()
       const headers: Record<string, string> = { host: new URL(ORIGIN).host, origin: ORIGIN }
       for (const [name, value] of Object.entries((init.headers ?? {}) as Record<string, string>))
@@ -258,6 +273,7 @@ export class Tab {
     if (!this.isOpen) return
     this.isOpen = false
     this.process.crash()
+    this.#browser.endRequests(this.process)
     this.#locks.close()
     this.cutSockets()
     this.#browser.forget(this)

@@ -25,6 +25,7 @@ export const SETTINGS = {
 
 /** Withdrawals compare the wall clocks of nodes, which are synchronized in a data center. */
 const NODE_SKEW_MS = 5
+const NODE_DRIFT = 0.000_05
 
 /** What a node does with a request, as its connection sees it. */
 export interface Exchange {
@@ -201,7 +202,7 @@ export class ServiceNode {
   }
 
   #newProcess(): SimProcess {
-    const rate = 1 + this.#random.between(-0.005, 0.005)
+    const rate = 1 + this.#random.between(-NODE_DRIFT, NODE_DRIFT)
     return new SimProcess(this.#world, this.name, rate, this.#random, NODE_SKEW_MS)
   }
 
