@@ -12,7 +12,7 @@ export interface JobRun {
 
 /**
  * One run for each job: no work begins while another one runs or after an acknowledged end, no two outcomes are
- * acknowledged, tokens rise, and in the end each job has an outcome.
+ * acknowledged, and tokens rise.
  */
 export function runViolations(runs: readonly JobRun[], jobs: readonly string[]): string[] {
   const byJob = Map.groupBy(runs, ({ job }) => job)
