@@ -120,6 +120,15 @@ describe('a lock that nobody wants any more', () => {
     expect(lock.state.held).toBe(false)
   })
 
+  it('a save of somebody who is not the holder any more rejects with lease-lost', async () => {
+    let headers: Record<string, string> = { authorization: `Bearer ${ADMIN_TOKEN}` }
+    const own = open(bed, { headers: () => headers, clientId: 'own' })
+    expect(await own.acquire()).toBe(true)
+    headers = {}
+    await expect(own.save('text')).rejects.toMatchObject({ code: 'lease-lost' })
+    await own.close()
+  })
+
   it('a lock whose grant arrives after its deadline is given back, because the machine slept meanwhile', async () => {
     const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
     network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)

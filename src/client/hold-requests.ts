@@ -245,6 +245,7 @@ export class HoldRequests implements KeepStore {
     const { error, sequence: stored } = response.body
     if (error === 'stale_token')
       throw new LeaseError('stale-token', 'not saved: another tab had the lock since')
+    if (error === 'not_locked_by_user') throw new LeaseError('lease-lost', 'not saved: this tab has no lock')
     if (error !== 'stale_save' || typeof stored !== 'number') return expectSuccess(response)
     // A later call was faster, and its content is what the caller wants to be stored.
     if (sequences.isOwn(stored)) return

@@ -32,7 +32,7 @@ export function faultTable(faults: readonly Fault[]): string {
   const rows = faults.map(({ part, name, caughtBy }) => {
     const [what, after] =
       'test' in caughtBy
-        ? [`\`${caughtBy.test}\`: ${caughtBy.title}`, '1 test']
+        ? [`${caughtBy.test}: ${caughtBy.title}`, '1 test']
         : [`the simulation of ${caughtBy.world}`, caughtBy.seed === 1 ? '1 seed' : `${caughtBy.seed} seeds`]
     return `| ${[part, name, what, after].map(cell).join(' | ')} |`
   })
@@ -40,5 +40,5 @@ export function faultTable(faults: readonly Fault[]): string {
 }
 
 function cell(text: string): string {
-  return text.replaceAll('|', '\\|')
+  return text.replaceAll('|', '\\|').replaceAll('`', '')
 }

@@ -8,6 +8,8 @@ const { UPDATE_ZOO } = process.env
 const isUpdate = UPDATE_ZOO === '1'
 const MOST_SEEDS = 300
 
+type Planted = Omit<Fault, 'caughtBy'>
+
 const faults: Fault[] = [...FAULTS]
 
 describe('the zoo of planted faults', () => {
@@ -41,9 +43,9 @@ async function expectCaught(fault: Fault): Promise<void> {
     expect(await firstFailure(test, [], isIt)).toBeNull()
     expect(await firstFailure(test, [fault], isIt), 'nothing notices it: npm run zoo').not.toBeNull()
   } else {
-    const { world, seed } = caughtBy
+    const { world } = caughtBy
+    const seed = await firstSeed(world, fault)
     expect(await violationsOf(world, seed)).toEqual([])
-    expect(await violationsOf(world, seed, fault), 'nothing notices it: npm run zoo').not.toEqual([])
   }
 }
 
@@ -64,15 +66,21 @@ async function lookFor(fault: Fault): Promise<CaughtBy> {
     return { test, title: failure.title }
   }
   const { world } = caughtBy
-  for (let seed = 1; seed <= MOST_SEEDS; seed++)
-    if ((await violationsOf(world, seed, fault)).length > 0) return { world, seed }
-  throw new Error(`${MOST_SEEDS} seeds do not notice ${name}`)
+  return { world, seed: await firstSeed(world, { ...fault, caughtBy: { world, seed: 1 } }) }
+}
+
+/** The noted seed, or another one: a seed is another story after each change of the product. */
+async function firstSeed(world: keyof typeof WORLDS, { caughtBy, ...fault }: Fault): Promise<number> {
+  const noted = 'seed' in caughtBy ? caughtBy.seed : 1
+  for (const seed of [noted, ...Array.from({ length: MOST_SEEDS }, (_, n) => n + 1)])
+    if ((await violationsOf(world, seed, fault)).length > 0) return seed
+  throw new Error(`${MOST_SEEDS} seeds do not notice ${fault.name}`)
 }
 
 async function violationsOf(
   world: keyof typeof WORLDS,
   seed: number,
-  fault?: Fault,
+  fault?: Planted,
 ): Promise<readonly string[]> {
   const { run } = await worldWith(world, fault)
   const { violations } = fault ? await withoutAlarm(() => run(seed)) : await run(seed)
@@ -81,7 +89,7 @@ async function violationsOf(
 
 const worlds = new Map<string, ReturnType<(typeof WORLDS)[keyof typeof WORLDS]>>()
 
-function worldWith(world: keyof typeof WORLDS, fault?: Fault) {
+function worldWith(world: keyof typeof WORLDS, fault?: Planted) {
   const key = `${world} ${fault?.name ?? ''}`
   const known = worlds.get(key) ?? WORLDS[world](fault && [fault])
   worlds.set(key, known)
