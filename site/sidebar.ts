@@ -49,7 +49,7 @@ export const groups: readonly Group[] = [
     pages: ['server', 'client', 'websocket', 'laravel', 'embedding', 'security', 'operations'],
   },
   { text: 'Tabs and extensions', pages: ['project-lock', 'autosave', 'sync'] },
-  { text: 'Tools', pages: ['cli', 'telemetry', 'testing', 'commonjs'] },
+  { text: 'Tools', pages: ['cli', 'telemetry', 'testing', 'verification', 'commonjs'] },
   {
     text: 'Coming from',
     pages: [
