@@ -35,9 +35,9 @@ function initialsOf(name: string | null): string {
   return initials === '' ? '?' : initials.toUpperCase()
 }
 
-/** The first character that a person sees, which may be several code points. */
+/** The first character that a person sees, without brackets and the like. It may be several code points. */
 function characterOf(word: string): string {
-  const [first] = new Intl.Segmenter().segment(word)
+  const [first] = new Intl.Segmenter().segment(word.replace(/^\p{P}+/u, ''))
   return first?.segment ?? ''
 }
 
