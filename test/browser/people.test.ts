@@ -67,6 +67,27 @@ describe('three people and a document', () => {
     await expect.poll(() => seen(jonas)).toEqual(['You are editing', 'Aoi is number 1 in line'])
   })
 
+  it('three people and a document are in the lists of other documents: who edits, and how many wait', async () => {
+    const [mika, jonas, aoi] = await open()
+    const room = decodeURIComponent(new URL(mika.page.url()).hash.slice(1))
+    await mika.edit()
+    await waitInLine(jonas)
+    const lobby = `people-${++rooms}`
+    await aoi.page.evaluate((hash) => Object.assign(location, { hash }), lobby)
+    const shown = aoi.page.locator('.documents li', { hasText: room })
+    const words = () => shown.locator('.words').innerText()
+    await expect.poll(words).toMatch(/Mika.? is editing · 1 waiting$/)
+    expect(await shown.locator('.hf-avatar').allTextContents()).toEqual(['M'])
+    // What comes now is pushed.
+    await aoi.page.route('**/api/documents/locks', (asked) => asked.abort())
+    await jonas.press('Leave the line')
+    await expect.poll(words).toMatch(/Mika.? is editing$/)
+    await waitInLine(jonas)
+    await expect.poll(words).toMatch(/ · 1 waiting$/)
+    await mika.press('Stop editing')
+    await expect.poll(words).toMatch(/Jonas.? is editing$/)
+  })
+
   it('three people and a document are told when somebody asks from further back: the holder by name, and the one who is passed', async () => {
     const [mika, jonas, aoi] = await open()
     await mika.edit()

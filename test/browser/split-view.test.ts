@@ -4,6 +4,7 @@ import { launchChromium } from './chromium.ts'
 import { EditorWindow } from './editor-window.ts'
 import { GRACE_MS, type PagesServer, servePages } from './pages-server.ts'
 import { accessibilityProblems, keepPictures } from './screens.ts'
+import { strippingProxy } from './stripping-proxy.ts'
 
 const LUNCH = 'a good lunch is'
 const LAST = 'Give the last line to a second person'
@@ -95,6 +96,20 @@ describe('two people in one window', () => {
     await aoi.untilBanner('Connection trouble.')
     await mika.page.getByText('The side that edits is cut off.').waitFor()
     expect(await mika.banner()).toBe('Aoi would like to go on editing.')
+  })
+
+  it('two people in one window can edit below a path that a proxy removes', async () => {
+    await openTwo()
+    await using proxy = await strippingProxy('/locks', server.port)
+    const page = await browser.newPage()
+    const olga = mika.sibling(page)
+    await page.goto(`${proxy.url}/locks/`)
+    const second = await olga.splitView()
+    await second.edit()
+    await olga.untilBanner('Aoi is editing')
+    await second.replaceText(LUNCH, 'a good lunch is below a path')
+    await expect.poll(() => olga.text()).toContain('a good lunch is below a path')
+    await page.close()
   })
 
   it('the second person leaves with the view: the text is saved, and the lock is free', async () => {

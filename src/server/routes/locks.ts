@@ -147,7 +147,12 @@ function readRoutes({ locks, roomQueues, settings, authorize }: Service, replies
           body: {
             locks: rooms.map((room, n) => {
               const lease = leases[n] ?? null
-              return { room_id: room, ...replies.lockOf(lease, locks.isHolder(room, client, lease)) }
+              const { count } = roomQueues.of(room)
+              return {
+                room_id: room,
+                waiting_count: count,
+                ...replies.lockOf(lease, locks.isHolder(room, client, lease)),
+              }
             }),
           },
         }

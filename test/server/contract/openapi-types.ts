@@ -967,10 +967,12 @@ export interface operations {
                     "application/json": {
                         locks: ({
                             room_id: string;
+                            waiting_count: number;
                             /** @constant */
                             is_locked: false;
                         } | {
                             room_id: string;
+                            waiting_count: number;
                             /** @constant */
                             is_locked: true;
                             locked_at: string;

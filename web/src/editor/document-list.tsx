@@ -20,7 +20,7 @@ interface DocumentListProps {
 /** The documents of this browser, with who edits each, and a way to open another one. */
 export function DocumentList({ roomId, state, words }: DocumentListProps) {
   const known = useKnownDocuments()
-  const locks = useLocks(known, roomId)
+  const { locks, waiting } = useLocks(known, roomId)
   const isWide = useMedia('(min-width: 1000px)')
   useEffect(() => remember(roomId), [roomId])
   const editorOf = (name: string) => {
@@ -40,6 +40,7 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
       <ul>
         {known.map((name) => {
           const editor = editorOf(name)
+          const inLine = name === roomId ? 0 : (waiting.get(name) ?? 0)
           return (
             <li key={name}>
               <a href={addressOf(name)} aria-current={name === roomId ? 'page' : undefined}>
@@ -57,7 +58,9 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
                       number={person.place === null ? null : person.place + 1}
                     />
                   ))}
-                  <span className="words">{editor}</span>
+                  <span className="words">
+                    {[editor, inLine > 0 && words.inLine(inLine)].filter(Boolean).join(' · ')}
+                  </span>
                 </span>
               </a>
               {name !== roomId && (
@@ -79,7 +82,7 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
   )
 }
 
-/** Of a document that is not open here, only its editor is known. */
+/** Of a document that is not open here, only its editor has a face: a reader of its channel would be in view there. */
 function editorsOf(lock: RoomLock | undefined) {
   return lock ? [{ ...lock, role: 'editing' as const, place: null }] : []
 }
@@ -127,7 +130,7 @@ function LockIcon({ isLocked, isMe }: { readonly isLocked: boolean; readonly isM
 
 /** The lock of the open document is known already. */
 function useLocks(known: readonly string[], roomId: string): RoomLocks {
-  const [locks, setLocks] = useState<RoomLocks>(new Map())
+  const [locks, setLocks] = useState<RoomLocks>({ locks: new Map(), waiting: new Map() })
   const others = JSON.stringify(known.filter((name) => name !== roomId))
   useEffect(() => {
     const rooms: string[] = JSON.parse(others)

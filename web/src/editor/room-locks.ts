@@ -18,18 +18,25 @@ export interface RoomLock {
   readonly token: number
 }
 
-export type RoomLocks = ReadonlyMap<string, RoomLock>
+/** By the name of the room. */
+export interface RoomLocks {
+  readonly locks: ReadonlyMap<string, RoomLock>
+  /** How many wait in line. */
+  readonly waiting: ReadonlyMap<string, number>
+}
 
 /**
- * The locks of many rooms: read in one request, then kept up to date by one connection for all of them.
- * `onChange` is called with all locks after every change. Returns a function that ends this.
+ * The locks and queues of many rooms: read in one request, then kept up to date by one connection for all of them.
+ * `onChange` is called with all of them after every change. Returns a function that ends this.
  */
 export function followRooms(rooms: readonly string[], onChange: (locks: RoomLocks) => void): () => void {
   const url = SERVICE_URL
   const api = inOneSession(createApi({ url, clientId: randomId() }))
   const locks = new Map<string, RoomLock>()
+  const waiting = new Map<string, number>()
   /** Rooms of which an event came while all were read: the event is newer. */
-  let changedMeanwhile = new Set<string>()
+  let lockedMeanwhile = new Set<string>()
+  let linedUpMeanwhile = new Set<string>()
   let socket: Socket | undefined
   const stop = new AbortController()
   const { signal } = stop
@@ -48,17 +55,19 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
   }
 
   async function readAll(): Promise<void> {
-    changedMeanwhile = new Set()
+    lockedMeanwhile = new Set()
+    linedUpMeanwhile = new Set()
     const request = { method: 'POST', path: 'api/documents/locks', body: { rooms } } as const
     const response = await api(request).catch(() => null)
     const { success, output } = v.safeParse(roomLocks, response?.body)
     if (signal.aborted || !success) return
     for (const lock of output.locks) {
-      if (changedMeanwhile.has(lock.room_id)) continue
+      if (!linedUpMeanwhile.has(lock.room_id)) waiting.set(lock.room_id, lock.waiting_count)
+      if (lockedMeanwhile.has(lock.room_id)) continue
       if (lock.is_locked) set(lock.room_id, lock)
       else locks.delete(lock.room_id)
     }
-    onChange(new Map(locks))
+    show()
   }
 
   /** The lock of any room says where the events of all rooms are. */
@@ -84,17 +93,26 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
   function onEvent(event: string, data: object): void {
     const locked = v.safeParse(documentEvents['document.locked'], data)
     const unlocked = v.safeParse(documentEvents['document.unlocked'], data)
+    const line = v.safeParse(documentEvents['document.line'], data)
     if (event === 'document.locked' && locked.success) {
       const { room_id } = locked.output
-      changedMeanwhile.add(room_id)
+      lockedMeanwhile.add(room_id)
       set(room_id, locked.output)
     } else if (event === 'document.unlocked' && unlocked.success) {
       const { room_id, token } = unlocked.output
       const known = locks.get(room_id)
-      changedMeanwhile.add(room_id)
+      lockedMeanwhile.add(room_id)
       if (known && known.token <= token) locks.delete(room_id)
+    } else if (event === 'document.line' && line.success) {
+      const { room_id, waiting_count } = line.output
+      linedUpMeanwhile.add(room_id)
+      waiting.set(room_id, waiting_count)
     } else return
-    onChange(new Map(locks))
+    show()
+  }
+
+  function show(): void {
+    onChange({ locks: new Map(locks), waiting: new Map(waiting) })
   }
 
   function set(room: string, { token, holder }: { readonly token: number; readonly holder: Person }): void {

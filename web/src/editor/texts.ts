@@ -19,6 +19,8 @@ export interface EditorTexts extends DraftTexts {
   readonly youEdit: string
   readonly youEditElsewhere: string
   readonly isEditing: (name: string | null) => string
+  /** How many wait for a document that is not open here. */
+  readonly inLine: (count: number) => string
   readonly forget: (name: string) => string
   /** The status of a text that nobody has changed yet. */
   readonly unchanged: string
@@ -46,6 +48,7 @@ const en: EditorTexts = {
   youEdit: 'You are editing',
   youEditElsewhere: 'You are editing in another tab',
   isEditing: (name) => `${name ?? 'Somebody'} is editing`,
+  inLine: (count) => `${count} waiting`,
   forget: (name) => `Remove ${name} from this list`,
   unchanged: 'Not changed yet',
   phrases: {},
@@ -70,6 +73,7 @@ const ja: EditorTexts = {
   youEdit: 'あなたが編集中',
   youEditElsewhere: '別のタブであなたが編集中',
   isEditing: (name) => (name === null ? 'ほかの人が編集中' : `${name}さんが編集中`),
+  inLine: (count) => `${count}人が待っています`,
   forget: (name) => `${name}を一覧から外す`,
   unchanged: 'まだ変更なし',
   phrases: {
