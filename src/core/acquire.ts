@@ -195,5 +195,5 @@ function howHeld(holders: readonly LeaseRecord[], keptFor?: number): string {
   const { id, owner, acquiredAt } = holders.find((holder) => isHeldHere(holder.id)) ?? first
   const others = holders.length > 1 ? ` and ${holders.length - 1} more` : ''
   if (!isHeldHere(id)) return `held by ${owner}${others}`
-  return `held by this process, since ${timeOfDay(acquiredAt)}: release it first, or pass the lease on`
+  return `held by this process, since ${timeOfDay(acquiredAt)}: release it first`
 }

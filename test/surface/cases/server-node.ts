@@ -8,11 +8,10 @@ import { join } from 'node:path'
 import * as opentelemetry from '@opentelemetry/api'
 import { systemClock } from 'holdfast'
 import { memoryStore } from 'holdfast/memory'
-import { createLockServer, memoryAudit, memoryBus, memoryDocuments, settingsOf } from 'holdfast/server'
+import { createLockServer, memoryAudit, memoryBus, memoryDocuments } from 'holdfast/server'
 import {
   attachSockets,
   createServer,
-  Listener,
   loadSettings,
   nodeListener,
   prometheusMeter,
@@ -24,7 +23,6 @@ import { callChannels } from './server.ts'
 export async function nodeServerCase(): Promise<void> {
   await servesOnPort()
   await servesInsideAnother()
-  await answersWhileItStarts()
   assert.equal(loadSettings({ flags: { port: '1' }, environment: {} }).port, 1)
   assert.equal(typeof loadSettings().port, 'number')
   assert('port' in settingFlags())
@@ -94,26 +92,6 @@ async function servesInsideAnother(): Promise<void> {
     server.close()
     server.closeAllConnections()
   }
-}
-
-/** A port that listens before its service is ready. */
-async function answersWhileItStarts(): Promise<void> {
-  await using store = memoryStore()
-  const settings = settingsOf({ port: 0 })
-  const log = () => {}
-  const listener = new Listener(settings, log)
-  await listener.listen()
-  assert.equal((await fetch(listener.url)).status, 503)
-  await using server = await createServer({ store, settings: { port: 0 }, log }, listener)
-  assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
-  await server.close()
-
-  const own = new Listener(settings, log)
-  await own.listen()
-  own.serve(() => new Response('served'))
-  assert.equal(await (await fetch(own.url)).text(), 'served')
-  own.drain()
-  await own.stopListening().closed()
 }
 
 async function meters(): Promise<void> {
