@@ -32,11 +32,14 @@ export interface HoldfastServer extends AsyncDisposable {
 }
 
 /**
- * The service on a port, with its WebSockets and `/metrics`. `listening`: a port that already listens and answers 503.
+ * The service on a port, with its WebSockets and `/metrics`.
  *
  * @example
  * const server = await createServer({ store: sqliteStore('./holdfast.db'), settings: { port: 8080 } })
  */
+export function createServer(options: ServerOptions): Promise<HoldfastServer>
+/** @internal On a port that already listens and answers 503. */
+export function createServer(options: ServerOptions, listening: Listener): Promise<HoldfastServer>
 export async function createServer(options: ServerOptions, listening?: Listener): Promise<HoldfastServer> {
   expectOptions(options, { assets: 1, ...LOCK_SERVER_OPTIONS })
   // An option that is `undefined` must not replace a default below.
