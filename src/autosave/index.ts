@@ -1,4 +1,4 @@
-/**
+/*
  * Saves a project under the project lock, with history and journal. A pure reducer (`state.ts`) holds the phases;
  * `saver.ts` sends it actions and acts on its state. `writer-lock.ts` is the lock of one AutoSave, `save-file.ts`
  * the format of a save, `restore.ts` finds and loads saves, and `read-only.ts` is what follows when this tab may not

@@ -1,4 +1,4 @@
-/**
+/*
  * The document lock of a tab.
  *
  *     document-lock.ts ─▶ room-lock.ts ─▶ holding.ts ─ keepLease ─▶ the core

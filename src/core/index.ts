@@ -1,4 +1,4 @@
-/**
+/*
  * The lease: the port to a store, and the manager that holds leases through it.
  *
  *     create-leases.ts    the methods that every program uses

@@ -1,4 +1,4 @@
-/**
+/*
  * Routes that run once for each `Idempotency-Key`. `protection.ts` decides what becomes of a request: it passes,
  * runs, or gets an answer. A key is the id of a job of `once.result`; method, path, query, body and principal are
  * its payload. An adapter shows its framework's request as `Incoming` and turns the verdict into its answer. Fetch

@@ -1,4 +1,4 @@
-/**
+/*
  * Runs a job once. The lock of a job is in the job's own record, so job stores have their own port, `JobStore`.
  * Heartbeat, deadline and loss come from the core: a run wraps its job as a store of one resource, and takes it
  * through `createLeases`.

@@ -1,4 +1,4 @@
-/**
+/*
  * One tab writes a project's files. A facade of two managers, one on a Web Lock and one on `project/.lock`.
  * `acquire.ts` decides which one to ask, and when to try again. `claim.ts` is one lease from its first attempt on:
  * it turns the events of the core into those of the project lock. The id of a project lease is the core's `owner`,

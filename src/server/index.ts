@@ -1,4 +1,4 @@
-/**
+/*
  * The document lock service, as a fetch handler.
  *
  *     request ─▶ http/request-handler ─▶ routes ─▶ locks, handoff, documents ─▶ the store, documents, audit

@@ -1,4 +1,4 @@
-/**
+/*
  * What the stores of this package are made of, for those who write a store for another backend. See
  * `docs/stores/your-own.md`. Check the result with `describeStore` of `holdfast/testing`.
  *

@@ -1,4 +1,4 @@
-/**
+/*
  * One state for all contexts of an extension.
  *
  *     caller ─ write ─▶ view (shown at once) ─▶ log record (same tick) ─▶ writer ─ under the lock ─▶ storage

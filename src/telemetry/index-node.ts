@@ -1,4 +1,4 @@
-/**
+/*
  * Telemetry on Node: files of records, scores and reports of them, and spans of OpenTelemetry. See `docs/telemetry.md`.
  *
  * Until version 1.1 this entry may change in a minor version.

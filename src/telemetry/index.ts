@@ -1,4 +1,4 @@
-/**
+/*
  * Events become lines, lines become figures, figures become incidents.
  *
  *     events ─▶ collector ─▶ lines ─▶ windows ─▶ health ─▶ report, incident, Slack, PagerDuty

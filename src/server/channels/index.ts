@@ -1,4 +1,4 @@
-/**
+/*
  * Channels for sockets. This folder knows frames but no network: a binding gives it connections that send text and
  * close.
  *

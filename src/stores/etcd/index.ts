@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in etcd. Atomic by a transaction that compares revisions, which are the tokens, so there is nothing to
  * delete. Time is etcd's own leases.
  *

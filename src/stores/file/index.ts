@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in a directory. Atomic by `link()` to the next generation of a resource's file (`generations.ts`). The
  * clock is the machine's. Free rows are deleted after an hour, and a floor keeps tokens above theirs.
  */

@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in MySQL and MariaDB. Atomic by the lock of the row, in procedures. The clock is `SYSDATE` in UTC, read
  * once after the lock, or before an update that requires the last end to be earlier. Free rows are deleted after an
  * hour, and a floor keeps tokens above theirs.

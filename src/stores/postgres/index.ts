@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in Postgres. Atomic by the lock of the row. The clock is `clock_timestamp()`, read once after the lock.
  * Free rows are deleted after an hour, and a floor keeps tokens above theirs.
  *

@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in Redis. Each operation is one Lua script (`scripts.ts` puts them together from `script-row.ts`,
  * `script-queue.ts` and `transitions.ts`), so it is atomic. The clock is `TIME`. Free rows are deleted soon after
  * their TTL, and a floor for each shard keeps tokens above theirs. Calls of one tick of the event loop are sent

@@ -1,4 +1,4 @@
-/**
+/*
  * The store for databases that can compare and set one value: NATS and Firestore. One register per resource holds
  * the state that its writer saw, and what the write is meant to do. The server's time of the write decides the
  * outcome, by `stores/lease-row.ts`. `sweep` deletes registers that were free for an hour, and a floor keeps tokens

@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in a SQLite file. Atomic by one statement or by `BEGIN IMMEDIATE`. The clock is the machine's, read under
  * the lock. Free rows are deleted after an hour, and a floor keeps tokens above theirs. The transitions are those of
  * `stores/lease-row.ts`. Only the first three waiters and the caller are loaded, unless some lose their places.

@@ -1,4 +1,4 @@
-/**
+/*
  * Leases in a browser: `lock-store.ts` on Web Locks, `directory-store.ts` on a file of a directory.
  *
  * On Web Locks, a lease ends with its tab. `lease-locks.ts` has the locks, `lease-holds.ts` those of this tab, and

@@ -1,4 +1,4 @@
-/**
+/*
  * Judges what happened, from records that processes made while they ran. Each rule is a function from records to
  * sentences, one for each violation. No rule trusts what the judged code says about itself, and none reports what may
  * have been correct: where an answer was lost, each possible outcome is allowed.

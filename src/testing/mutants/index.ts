@@ -1,4 +1,4 @@
-/**
+/*
  * Stores with one planted mistake each, to test the suite itself: `describeStore` must fail on every one of them. A
  * mutant that passes shows a rule that nobody checks, or a hook that the harness does not offer.
  */

@@ -1,4 +1,4 @@
-/**
+/*
  * For authors of stores: real processes on a store, killed, stopped and cut off, and a referee that judges what they
  * saw. Needs Node. See `docs/testing.md`.
  *

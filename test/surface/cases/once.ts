@@ -89,6 +89,7 @@ async function runsWithOptions(jobs: JobStore): Promise<void> {
   const { signal } = new AbortController()
   await using once = createOnce(jobs, {
     ...{ worker: 'surface', onEvent: () => {}, callTimeout: '30s', onWarning: () => {}, clock: systemClock },
+    ...{ ttl: '5m', heartbeat: '90s', maxAttempts: 3 },
   })
   const run = await once.run(id, ({ token }) => token, {
     ...{ ttl: '5m', heartbeat: '90s', callTimeout: '30s', maxAttempts: 3, signal, add: true },
