@@ -8,11 +8,13 @@ import { createLeases } from '../core/index.ts'
 import { guardTable } from '../guard/index.ts'
 import { idempotent } from '../idempotency/index.ts'
 import { createOnce, createTaskHandler, memoryJobs } from '../once/index.ts'
+import { createProjectLocks } from '../project/index.ts'
 import { createServer } from '../server/node/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import { redisStore } from '../stores/redis/index.ts'
 import { createSync, memoryStorage } from '../sync/index.ts'
+import { httpSink } from '../telemetry/index.ts'
 import { chaosStore } from '../testing/index.ts'
 import { misspelt } from './suggest.ts'
 
@@ -27,6 +29,7 @@ const calls = {
   createLeases: async (options: object) => createLeases(memoryStore(), options),
   postgresStore: async (options: object) => postgresStore(new Pool(), options),
   'once.run': (options: object) => once.run('job', () => {}, options),
+  'once.wait': (options: object) => once.wait('job', options),
   'once.result': (options: object) => once.result('job', () => {}, options),
   createOnce: async (options: object) => createOnce(memoryJobs(), options),
   createTaskHandler: async (options: object) => createTaskHandler(once, options as never),
@@ -40,6 +43,8 @@ const calls = {
   httpStore: async (options: object) => httpStore('http://localhost', options),
   createAutoSave: async (options: object) => createAutoSave({ read: () => 1, namespace: 'x', ...options }),
   createSync: async (options: object) => createSync({ storage: memoryStorage(), ...options } as never),
+  createProjectLocks: async (options: object) => createProjectLocks({ namespace: 'x', ...options }),
+  httpSink: async (options: object) => httpSink('http://localhost', options),
   chaosStore: async (options: object) => chaosStore(memoryStore(), options),
 }
 
@@ -158,6 +163,34 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['createSync', 'channel', 'messenger'],
     ['createSync', 'area', 'storage'],
     ['chaosStore', 'latency', 'faults'],
+    ['acquire', 'deadline', 'wait'],
+    ['acquire', 'type', 'mode'],
+    ['acquire', 'label', 'metadata'],
+    ['acquire', 'onExpire', 'lease.onLost'],
+    ['tryAcquire', 'onLost', 'lease.onLost'],
+    ['createLeases', 'defaultTTL', 'ttl'],
+    ['list', 'max', 'limit'],
+    ['once.wait', 'timeoutMs', 'wait'],
+    ['createServer', 'auditLog', 'audit'],
+    ['createServer', 'logger', 'log'],
+    ['createServer', 'pubsub', 'bus'],
+    ['createServer', 'contents', 'documents'],
+    ['createServer', 'adminToken', 'settings'],
+    ['createServer', 'secret', 'settings'],
+    ['createServer', 'middleware', 'nodeListener'],
+    ['createDocumentLock', 'endpoint', 'url'],
+    ['createDocumentLock', 'baseURL', 'url'],
+    ['createDocumentLock', 'idleTimeout', 'idleAfter'],
+    ['createDocumentLock', 'onChange', 'lock.subscribe'],
+    ['createDocumentLock', 'autoAcquire', 'lock.acquire'],
+    ['createAutoSave', 'getContent', 'read'],
+    ['createAutoSave', 'storageKey', 'namespace'],
+    ['createAutoSave', 'path', 'directory'],
+    ['createSync', 'adapter', 'storage'],
+    ['createSync', 'migration', 'schema'],
+    ['createSync', 'onChange', 'sync.subscribe'],
+    ['createProjectLocks', 'staleAfter', 'takeoverAfter'],
+    ['httpSink', 'timeOutMs', 'timeout'],
   ] as const)('%s({ %s }) → %s', async (call, name, meant) => {
     await expect(calls[call]({ [name]: 1 })).rejects.toThrow(
       `\`${name}\`: unknown option, did you mean \`${meant}\`?`,
@@ -165,10 +198,30 @@ describe('an unknown option is answered with the name that was meant', () => {
   })
 
   it.each([
+    ['createLeases', 'keyPrefix', '`prefix` of the store'],
+    ['acquire', 'key', 'the first argument'],
+    ['createDocumentLock', 'room', 'the first argument'],
+    ['createDocumentLock', 'ttl', '`ttl` in the settings of the server'],
+    ['createDocumentLock', 'heartbeatInterval', '`heartbeat` in the settings of the server'],
+  ] as const)('%s({ %s }) → %s, which is no option of this call', async (call, name, meant) => {
+    await expect(calls[call]({ [name]: 1 })).rejects.toThrow(
+      `\`${name}\`: unknown option, did you mean ${meant}?`,
+    )
+  })
+
+  it('a former name of an option is not listed', async () => {
+    await expect(calls['once.wait']({ colour: 1 })).rejects.toThrow(/expected one of wait, signal$/)
+  })
+
+  it.each([
     ['cors', 'origins'],
     ['hostname', 'host'],
     ['lockTtl', 'ttl'],
     ['adminToken', 'adminTokens'],
+    ['secret', 'cookieSecrets'],
+    ['tlsCertificate', 'tlsCert'],
+    ['bodyLimit', 'maxBody'],
+    ['maxConnections', 'maxSockets'],
   ])('a setting of the server: %s → %s', async (name, meant) => {
     await expect(calls.settings({ [name]: 1 })).rejects.toThrow(
       `\`${name}\` (settings): unknown setting, did you mean \`${meant}\`?`,

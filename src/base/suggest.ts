@@ -5,8 +5,8 @@ const LETTERS_PER_MISTAKE = 3
 
 /** Each option, and what other libraries call it. Of several that fit, the first one here is meant. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  wait: 'timeout acquireTimeout waitTime waitTimeout maxWait waitFor block blocking blockFor patience',
-  mode: 'exclusive readOnly read reader rw kind',
+  wait: 'timeout acquireTimeout waitTime waitTimeout maxWait waitFor block blocking blockFor patience deadline',
+  mode: 'exclusive readOnly read reader write writer rw kind type',
   share:
     'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared',
   ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseFor leaseTime leaseDuration lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
@@ -21,7 +21,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   keep: 'cache cacheFor retain retainFor retention storeFor',
   owner: 'name id identity identifier clientId holder lockedBy by user worker',
   worker: 'name owner identity instance host',
-  metadata: 'meta data payload info tags labels annotations details value',
+  metadata: 'meta data payload info tags label labels tag annotations details value',
   signal: 'abort abortSignal abortController controller cancel cancelToken cancellation',
   atLeast: 'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle',
   lockDelay: 'delayAfterExpiry gracePeriod grace',
@@ -31,55 +31,105 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   clock: 'now time timer timers date',
   endsWithProcess: 'processBound releaseOnExit exit',
   prefix: 'namespace keyPrefix keyspace name key ns startsWith filter pattern match',
-  limit: 'pageSize size take count first perPage',
+  limit: 'pageSize size take count first perPage max',
   after: 'cursor next nextToken continuationToken offset page startAfter',
-  namespace: 'prefix keyPrefix key name ns app',
+  namespace: 'prefix keyPrefix key name ns app id project projectId storageKey',
   layout: 'option structure',
   table: 'tableName name collection relation',
-  schema: 'schemaName database db',
+  migrate: 'migration migrations createTable autoMigrate',
+  schema: 'schemaName database db version migration migrations',
   maxInFlight: 'concurrency pool poolSize parallel limit',
   work: 'handler run fn callback process',
   retryAfter: 'retryDelay retryIn delay backoff',
   jobs: 'store storage',
   principal: 'user userId client tenant owner identity',
-  settings: 'port host hostname cors origin origins ttl config configuration',
+  settings:
+    'port host hostname cors origin origins ttl config configuration token tokens adminToken adminTokens leaseToken leaseTokens secret cookieSecret rate rateLimit trustProxy tls https',
   identify: 'authenticate authentication session getUser user currentUser',
   authorize: 'auth authorization permissions can access',
+  store: 'db database redis postgres mysql sqlite pool client connection storage backend leases locks',
+  documents: 'contents content documentStore docs texts',
+  audit: 'auditLog auditTrail trail',
+  bus: 'pubsub broker broadcast events emitter',
+  log: 'logger logging',
   origins: 'cors allowedOrigins corsOrigins',
   host: 'hostname address bind',
   name: 'user userName username displayName label',
   token: 'authorization auth bearer apiKey secret password accessToken',
   headers: 'token authorization auth bearer apiKey credentials cookie',
+  url: 'server serverUrl endpoint baseUrl host origin address',
+  idleAfter: 'idle idleTimeout inactivity',
+  cookieSecrets: 'secret sessionSecret cookieSecret',
+  tlsCert: 'cert certificate',
+  maxBody: 'bodyLimit bodySize limit',
+  maxSockets: 'connections maxConnections',
+  takeoverAfter: 'steal stale staleAfter ttl lockTimeout timeout expiry',
+  read: 'content getContent value getValue state getState snapshot getSnapshot data getData serialize',
+  directory: 'dir folder path save write',
   generations: 'history versions backups keep maxVersions maxHistory',
-  storage: 'area store driver backend',
+  storage: 'area store adapter driver backend',
   messenger: 'channel broadcast broadcastChannel port',
   defaults: 'initial initialSettings defaultSettings initialState settings',
   faults: 'latency delay loss errors drop',
-  migrate: 'migrations createTable autoMigrate',
   listen: 'subscriber subscribe pubsub notify',
   ls: 'list',
 }
 
-/** Names of options elsewhere that are methods here. */
-const METHODS: Readonly<Record<string, string>> = {
-  onlost: 'lease.onLost',
-  force: 'release',
-  steal: 'release',
-  ifavailable: 'tryAcquire',
-  nonblocking: 'tryAcquire',
-  nowait: 'tryAcquire',
-}
+/** What is no option here, and what it is. It is said where the options of `beside` are known. */
+const ELSEWHERE: readonly { readonly beside: string; readonly names: string; readonly meant: string }[] = [
+  // Only where one can wait is there a method that does not.
+  {
+    beside: 'owner wait',
+    names: 'ifAvailable nonBlocking noWait throwOnTimeout failIfHeld',
+    meant: '`tryAcquire`',
+  },
+  { beside: 'owner wait', names: 'force steal', meant: '`release`' },
+  {
+    beside: 'owner heartbeat',
+    names: 'onLost onLoss onExpire onExpired onExpiry onAbort',
+    meant: '`lease.onLost`',
+  },
+  { beside: 'owner share', names: 'key resource lockName lockKey', meant: 'the first argument' },
+  {
+    beside: 'owner closeTimeout',
+    names: 'prefix keyPrefix namespace keyspace',
+    meant: '`prefix` of the store',
+  },
+  { beside: 'url idleAfter', names: 'room roomId document documentId', meant: 'the first argument' },
+  { beside: 'url idleAfter', names: 'onChange onState onStateChange onUpdate', meant: '`lock.subscribe`' },
+  { beside: 'url idleAfter', names: 'autoAcquire acquire eager', meant: '`lock.acquire`' },
+  { beside: 'url idleAfter', names: 'ttl lockTtl leaseTime', meant: '`ttl` in the settings of the server' },
+  {
+    beside: 'url idleAfter',
+    names: 'heartbeat heartbeatInterval',
+    meant: '`heartbeat` in the settings of the server',
+  },
+  { beside: 'storage messenger', names: 'onChange onUpdate listener', meant: '`sync.subscribe`' },
+  { beside: 'settings assets', names: 'middleware app express', meant: '`nodeListener`' },
+]
+
+/** Former names that are still taken beside the current one, and suggested to nobody. */
+const FORMER_NAMES: Readonly<Record<string, string>> = { timeout: 'wait' }
 
 export function suggest(name: string, known: readonly string[]): string {
-  // Only where one can wait is there a method that does not.
-  const method = known.includes('wait') && METHODS[name.toLowerCase()]
-  const near = method || nearest(name, known)
-  return near ? `did you mean \`${near}\`?` : `expected one of ${known.join(', ')}`
+  const current = known.filter((other) => !known.includes(FORMER_NAMES[other] ?? ''))
+  const near = nearest(name, current)
+  const meant = elsewhere(name, current) ?? (near && `\`${near}\``)
+  return meant ? `did you mean ${meant}?` : `expected one of ${current.join(', ')}`
+}
+
+function elsewhere(name: string, known: readonly string[]): string | undefined {
+  const found = ELSEWHERE.find(
+    ({ beside, names }) =>
+      names.toLowerCase().split(' ').includes(name.toLowerCase()) &&
+      beside.split(' ').every((other) => known.includes(other)),
+  )
+  return found?.meant
 }
 
 /** The known name that was probably meant; `undefined` if none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const words = name.split(/(?=[A-Z][a-z])|[-_\s]+/).reverse()
+  const words = name.split(/(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])|[-_\s]+/).reverse()
   return (
     alike(name, known, 0) ??
     synonym(name, known) ??
