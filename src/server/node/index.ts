@@ -1,4 +1,13 @@
+// Who makes a server for several nodes replaces `sqliteParts` by one of these.
+
 export { type ConfigurationSources, loadSettings, settingFlags } from '../../configuration/load-node.ts'
+export {
+  etcdParts,
+  mysqlParts,
+  natsParts,
+  postgresParts,
+  redisParts,
+} from '../index.ts'
 export { type ListenerOptions, type NodeListener, nodeListener } from './node-listener.ts'
 export { prometheusMeter } from './prometheus.ts'
 export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'
