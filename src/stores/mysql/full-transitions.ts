@@ -24,10 +24,10 @@ begin
   declare _left bigint default ${MANY};
   declare _replaces, _holds boolean default false;
   if not _has_rows then
-      insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
-        select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
-      update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
-    end if;
+    insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
+      select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
+    update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
+  end if;
   call ${procedure('settle')}(_resource, _at, null);
   select token into _own from ${holders} where resource = _resource and id = _id and ${IS_LIVE} order by token limit 1;
   select count(*), coalesce(min(${CAPACITY}), ${MANY}), coalesce(sum(token = _replace and ${IS_LIVE}), 0)
@@ -122,10 +122,10 @@ sql security invoker
 begin
   declare _own, _until bigint;
   if not _has_rows then
-      insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
-        select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
-      update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
-    end if;
+    insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
+      select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
+    update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
+  end if;
   call ${procedure('settle')}(_resource, _at, null);
   select token into _own from ${holders} where resource = _resource and id = _id and ${IS_LIVE} order by token limit 1;
   if _own is not null then
@@ -149,10 +149,10 @@ begin
   declare _next varbinary(512);
   declare _is_live boolean default false;
   if not _has_rows then
-      insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
-        select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
-      update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
-    end if;
+    insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
+      select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
+    update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
+  end if;
   call ${procedure('settle')}(_resource, _at, _channel);
   select id into _next from ${waiters} where resource = _resource and reserved_until is null order by place limit 1;
   if not _only_place then
@@ -183,8 +183,8 @@ begin
       from ${waiters} where resource = _resource and reserved_until is null order by place limit 1;
   end if;
   if not exists (select 1 from ${holders} where resource = _resource) and not exists (select 1 from ${waiters} where resource = _resource) then
-      update ${table} set has_rows = false where resource = _resource;
-    end if;
+    update ${table} set has_rows = false where resource = _resource;
+  end if;
   select _at as at, 'held' as state, resource, token, id, owner, metadata, share, acquired_at, expires_at, span from ${holders} where resource = _resource and ${IS_LIVE} order by token;
 end`
 }

@@ -47,9 +47,9 @@ begin
       due_at = least(due_at, _at + _ttl) where resource = _resource and id is null and not has_rows and ended_at <= _at and token < _at and _share is null and _at_least = 0 and _lock_delay = 0;
     if row_count() = 1 then
       select floor, watch_until > _at into _floor, _watched from ${meta} where one = 1 lock in share mode;
-    if _floor is null then
-      signal sqlstate '42S02' set mysql_errno = 1146, message_text = 'the meta table has lost its row';
-    end if;
+      if _floor is null then
+        signal sqlstate '42S02' set mysql_errno = 1146, message_text = 'the meta table has lost its row';
+      end if;
       if _watched then
         insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
           select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
@@ -59,41 +59,41 @@ begin
     else
       set _token = null;
       select token, has_rows, id, expires_at, span
-      into _token, _has_rows, _holder, _until, _span from ${table} where resource = _resource for update;
+        into _token, _has_rows, _holder, _until, _span from ${table} where resource = _resource for update;
       if _token is null then
         insert into ${table} (resource, token, ended_at, last_place, has_rows, due_at)
           values (_resource, 0, 0, 0, false, ${MANY}) on duplicate key update last_place = last_place;
         select token, has_rows, id, expires_at, span
-      into _token, _has_rows, _holder, _until, _span from ${table} where resource = _resource for update;
+          into _token, _has_rows, _holder, _until, _span from ${table} where resource = _resource for update;
       end if;
       set session time_zone = '+00:00';
-    set _at = timestampdiff(microsecond, '1970-01-01', sysdate(6));
-    set session time_zone = _zone;
-    select floor, watch_until > _at into _floor, _watched from ${meta} where one = 1 lock in share mode;
-    if _floor is null then
-      signal sqlstate '42S02' set mysql_errno = 1146, message_text = 'the meta table has lost its row';
-    end if;
-    set _is_settled = not _has_rows and (_holder is null or (_until > _at and _until <= _at + _span));
+      set _at = timestampdiff(microsecond, '1970-01-01', sysdate(6));
+      set session time_zone = _zone;
+      select floor, watch_until > _at into _floor, _watched from ${meta} where one = 1 lock in share mode;
+      if _floor is null then
+        signal sqlstate '42S02' set mysql_errno = 1146, message_text = 'the meta table has lost its row';
+      end if;
+      set _is_settled = not _has_rows and (_holder is null or (_until > _at and _until <= _at + _span));
       if _is_settled and _holder is null and _share is null and _at_least = 0 and _lock_delay = 0 then
         set _token = greatest(_token + 1, _floor + 1, _at);
         update ${table} set token = _token, id = _id, owner = _owner,
-      metadata = _metadata, acquired_at = _at, expires_at = _at + _ttl, span = _ttl, channel = _channel,
-      due_at = least(due_at, _at + _ttl) where resource = _resource;
+          metadata = _metadata, acquired_at = _at, expires_at = _at + _ttl, span = _ttl, channel = _channel,
+          due_at = least(due_at, _at + _ttl) where resource = _resource;
         if _watched then
-        insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
-          select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
-          from ${table} t join ${channels} c on c.watch_until > _at where resource = _resource;
-      end if;
-      select concat_ws(' ', _at, _token) as granted;
+          insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
+            select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
+            from ${table} t join ${channels} c on c.watch_until > _at where resource = _resource;
+        end if;
+        select concat_ws(' ', _at, _token) as granted;
       elseif _is_settled and _holder = _id then
         update ${table} set channel = _channel where resource = _resource and channel <> _channel;
         set _until = greatest(_until, _at + _ttl);
-      update ${table} set expires_at = _until, span = _until - _at where resource = _resource;
-      if _watched then
-        insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
-          select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
-          from ${table} t join ${channels} c on c.watch_until > _at where resource = _resource;
-      end if;
+        update ${table} set expires_at = _until, span = _until - _at where resource = _resource;
+        if _watched then
+          insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
+            select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
+            from ${table} t join ${channels} c on c.watch_until > _at where resource = _resource;
+        end if;
         select _at as at, 'held' as state, resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span from ${table} where resource = _resource and id is not null;
       elseif _is_settled and _holder is not null and not _waits and _replace is null then
         select 'refused' as outcome, null as place, _until - _at as retry_in, null as kept_for;
@@ -135,12 +135,12 @@ begin
     if _is_settled then
       if _holder = _id then
         set _until = greatest(_until, _at + _ttl);
-      update ${table} set expires_at = _until, span = _until - _at where resource = _resource;
-      if _watched then
-        insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
-          select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
-          from ${table} t join ${channels} c on c.watch_until > _at where resource = _resource;
-      end if;
+        update ${table} set expires_at = _until, span = _until - _at where resource = _resource;
+        if _watched then
+          insert into ${messages} (channel, sent_at, kind, resource, token, id, owner, metadata, share, acquired_at, expires_at, span)
+            select c.channel, _at, 'held', resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span
+            from ${table} t join ${channels} c on c.watch_until > _at where resource = _resource;
+        end if;
         select 'renewed' as outcome;
       end if;
       select _at as at, 'held' as state, resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span from ${table} where resource = _resource and id is not null;

@@ -87,7 +87,7 @@ begin
         where resource = _resource and (reserved_until is not null or place = _place) and channel <> coalesce(_channel, '') order by place;
       if _channel is not null then
         select id, if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
-      union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0) as wake_in from ${waiters} where resource = _resource and (reserved_until is not null or place = _place) and channel = _channel order by place;
+          union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0) as wake_in from ${waiters} where resource = _resource and (reserved_until is not null or place = _place) and channel = _channel order by place;
       end if;
     end if;
   end if;
@@ -187,10 +187,10 @@ begin
       if _token is not null then
         if _has_rows or _until <= _at then
           if not _has_rows then
-      insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
-        select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
-      update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
-    end if;
+            insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
+              select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
+            update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
+          end if;
           set _before = _left;
           call ${procedure('end_expired')}(_resource, _at, _watched, _left);
           select min(expires_at) into _until from ${holders} where resource = _resource and kept_until is null;
@@ -198,8 +198,8 @@ begin
           if _left < _before or (_until is null and _forgotten <= _at) then
             call ${procedure('settle')}(_resource, _at, null);
             if not exists (select 1 from ${holders} where resource = _resource) and not exists (select 1 from ${waiters} where resource = _resource) then
-      update ${table} set has_rows = false where resource = _resource;
-    end if;
+              update ${table} set has_rows = false where resource = _resource;
+            end if;
           end if;
         end if;
         update ${table} set due_at = coalesce(_until, greatest(ended_at, token) + ${KEEP_FREE}) where resource = _resource;

@@ -38,9 +38,9 @@ begin
   select * into l from ${shared} s where s.resource = _resource and s.id = _id and s.kept_until is null and s.expires_at > at;
   if found then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
     update ${shared} t set
       expires_at = greatest(t.expires_at, at + _ttl * ${MILLISECOND}::bigint), span = greatest(t.expires_at, at + _ttl * ${MILLISECOND}::bigint) - at,
       address = t.address
@@ -48,18 +48,18 @@ begin
     returning ${fn('show')}(t, 'held', at) into lease;
     changes := array[lease];
     r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
-  if r *<> was or cardinality(changes) > 0 then
-    update ${table} set
-      token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
-      address = null, ended_at = r.ended_at, first_place = r.first_place, last_place = r.last_place, shared = r.shared
-    where resource = r.resource
-    returning (select watch_channel from ${meta} where watch_until > at) into channel;
-    if channel is not null then
-      foreach change in array changes loop
-        perform ${fn('announce')}(channel, change);
-      end loop;
+    if r *<> was or cardinality(changes) > 0 then
+      update ${table} set
+        token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
+        address = null, ended_at = r.ended_at, first_place = r.first_place, last_place = r.last_place, shared = r.shared
+      where resource = r.resource
+      returning (select watch_channel from ${meta} where watch_until > at) into channel;
+      if channel is not null then
+        foreach change in array changes loop
+          perform ${fn('announce')}(channel, change);
+        end loop;
+      end if;
     end if;
-  end if;
     return json_build_object('ok', true, 'lease', lease);
   end if;
   if current_setting('holdfast.commit', true) is distinct from 'safe' then
@@ -128,19 +128,19 @@ begin
   -- That a lease has expired is told to one caller, ever.
   if l.expires_at <= at then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
   else
     if current_setting('holdfast.commit', true) is distinct from 'safe' then
-    commits := set_config('synchronous_commit', 'off', true);
-  end if;
+      commits := set_config('synchronous_commit', 'off', true);
+    end if;
   end if;
   if l.token is not null then
     ended := ${fn('finish')}(l, case when at < l.expires_at then 'released' else 'expired' end, at);
     if l.id is distinct from _id then
       perform ${fn('announce')}(split_part(l.address, ' ', 1),
-      json_build_object('lost', l.id, 'token', l.token));
+        json_build_object('lost', l.id, 'token', l.token));
     end if;
   else
     -- By force, also one that has ended and still keeps the resource.
@@ -158,7 +158,7 @@ begin
   if r.first_place is not null then
     r.first_place := ${fn('leave')}(_resource, _id, r.first_place);
     room := ${fn('admit')}(r.resource, r.first_place, at, _id);
-  r.first_place := room.first;
+    r.first_place := room.first;
     -- It is the first one without a reservation now, or may ask sooner, because a lease that has ended keeps the resource.
     if is_next or exists (
       select from ${shared} s where s.resource = _resource and s.token = l.token and s.kept_until > at

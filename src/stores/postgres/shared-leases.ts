@@ -134,9 +134,9 @@ begin
   select * into l from ${shared} s where s.resource = _resource and s.id = _id and s.kept_until is null and s.expires_at > at;
   if found then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
     update ${shared} t set
       expires_at = greatest(t.expires_at, at + _ttl * ${MILLISECOND}::bigint), span = greatest(t.expires_at, at + _ttl * ${MILLISECOND}::bigint) - at,
       address = _address
@@ -144,23 +144,23 @@ begin
     returning ${fn('show')}(t, 'held', at) into lease;
     changes := array[lease];
     r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
-  if r *<> was or cardinality(changes) > 0 then
-    update ${table} set
-      token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
-      address = null, ended_at = r.ended_at, first_place = r.first_place, last_place = r.last_place, shared = r.shared
-    where resource = r.resource
-    returning (select watch_channel from ${meta} where watch_until > at) into channel;
-    if channel is not null then
-      foreach change in array changes loop
-        perform ${fn('announce')}(channel, change);
-      end loop;
+    if r *<> was or cardinality(changes) > 0 then
+      update ${table} set
+        token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
+        address = null, ended_at = r.ended_at, first_place = r.first_place, last_place = r.last_place, shared = r.shared
+      where resource = r.resource
+      returning (select watch_channel from ${meta} where watch_until > at) into channel;
+      if channel is not null then
+        foreach change in array changes loop
+          perform ${fn('announce')}(channel, change);
+        end loop;
+      end if;
     end if;
-  end if;
     return json_build_object('granted', true, 'lease', lease);
   end if;
   if r.first_place is not null then
-      select * into mine from ${waiters} where resource = _resource and id = _id;
-    end if;
+    select * into mine from ${waiters} where resource = _resource and id = _id;
+  end if;
   if mine.reserved_until is not null then
     wanted := coalesce(mine.share, _share);
   end if;
@@ -170,25 +170,25 @@ begin
       -- Also with a reservation: if the clock stepped back, a lease that had expired is live again.
       and room.taken < least(room.allowed, coalesce(wanted, 1))) then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
     for l in
-    select * from ${shared} s where s.resource = r.resource and s.kept_until is null and s.expires_at <= at
+      select * from ${shared} s where s.resource = r.resource and s.kept_until is null and s.expires_at <= at
     order by s.token limit null
-  loop
-    ended := ${fn('finish')}(l, 'expired', at);
-    perform ${fn('announce')}(split_part(l.address, ' ', 1),
-      json_build_object('lost', l.id, 'token', l.token));
-    r.ended_at := at;
-    changes := changes || ended || array(select ${fn('show')}(s, 'kept', at) from ${shared} s
-      where s.resource = r.resource and s.token = l.token and s.kept_until > at);
-  end loop;
+    loop
+      ended := ${fn('finish')}(l, 'expired', at);
+      perform ${fn('announce')}(split_part(l.address, ' ', 1),
+        json_build_object('lost', l.id, 'token', l.token));
+      r.ended_at := at;
+      changes := changes || ended || array(select ${fn('show')}(s, 'kept', at) from ${shared} s
+        where s.resource = r.resource and s.token = l.token and s.kept_until > at);
+    end loop;
     if replaces then
       for l in select * from ${shared} s where s.resource = _resource and s.kept_until is null and s.expires_at > at order by s.token loop
         ended := ${fn('show')}(l, 'taken-over', at);
         perform ${fn('announce')}(split_part(l.address, ' ', 1),
-      json_build_object('lost', l.id, 'token', l.token));
+          json_build_object('lost', l.id, 'token', l.token));
         r.ended_at := at;
         changes := changes || ended;
       end loop;
@@ -208,52 +208,52 @@ begin
     changes := changes || lease;
     if replaces then
       room := ${fn('admit')}(r.resource, r.first_place, at, _id);
-  r.first_place := room.first;
+      r.first_place := room.first;
     end if;
     r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
-  if r *<> was or cardinality(changes) > 0 then
-    update ${table} set
-      token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
-      address = null, ended_at = r.ended_at, first_place = r.first_place, last_place = r.last_place, shared = r.shared
-    where resource = r.resource
-    returning (select watch_channel from ${meta} where watch_until > at) into channel;
-    if channel is not null then
-      foreach change in array changes loop
-        perform ${fn('announce')}(channel, change);
-      end loop;
+    if r *<> was or cardinality(changes) > 0 then
+      update ${table} set
+        token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
+        address = null, ended_at = r.ended_at, first_place = r.first_place, last_place = r.last_place, shared = r.shared
+      where resource = r.resource
+      returning (select watch_channel from ${meta} where watch_until > at) into channel;
+      if channel is not null then
+        foreach change in array changes loop
+          perform ${fn('announce')}(channel, change);
+        end loop;
+      end if;
     end if;
-  end if;
     return json_build_object('granted', true, 'lease', lease, 'replaced', ended);
   end if;
   if current_setting('holdfast.commit', true) is distinct from 'safe' then
     commits := set_config('synchronous_commit', 'off', true);
   end if;
   if _waits then
-      mine.channel := coalesce(split_part(_address, ' ', 1), '');
-      mine.pid := nullif(split_part(_address, ' ', 2), '');
-      mine.started := nullif(split_part(_address, ' ', 3), '');
-      mine.expires_at := case when mine.pid is null then at + ${PLACE_WITHOUT_CONNECTION} end;
-      if mine.place is null then
-        r.last_place := r.last_place + 1;
-        r.first_place := coalesce(r.first_place, r.last_place);
-        mine.place := r.last_place;
-        insert into ${waiters} values (_resource, mine.place, _id, _owner, mine.channel, mine.pid, mine.started,
-          mine.expires_at, null, _share);
-      else
-        update ${waiters} w
-          set channel = mine.channel, pid = mine.pid, started = mine.started, expires_at = mine.expires_at
-          where resource = _resource and place = mine.place and (w.channel, w.pid, w.started, w.expires_at)
-            is distinct from (mine.channel, mine.pid, mine.started, mine.expires_at);
-      end if;
+    mine.channel := coalesce(split_part(_address, ' ', 1), '');
+    mine.pid := nullif(split_part(_address, ' ', 2), '');
+    mine.started := nullif(split_part(_address, ' ', 3), '');
+    mine.expires_at := case when mine.pid is null then at + ${PLACE_WITHOUT_CONNECTION} end;
+    if mine.place is null then
+      r.last_place := r.last_place + 1;
+      r.first_place := coalesce(r.first_place, r.last_place);
+      mine.place := r.last_place;
+      insert into ${waiters} values (_resource, mine.place, _id, _owner, mine.channel, mine.pid, mine.started,
+        mine.expires_at, null, _share);
+    else
+      update ${waiters} w
+        set channel = mine.channel, pid = mine.pid, started = mine.started, expires_at = mine.expires_at
+        where resource = _resource and place = mine.place and (w.channel, w.pid, w.started, w.expires_at)
+          is distinct from (mine.channel, mine.pid, mine.started, mine.expires_at);
     end if;
-    if mine.place is not null then
-      select count(*) into ahead from (
-        select from ${waiters} where resource = _resource and place >= r.first_place and place < mine.place
-        limit ${EXACT_PLACES}) w;
-      if ahead = ${EXACT_PLACES} then
-        ahead := mine.place - r.first_place;
-      end if;
+  end if;
+  if mine.place is not null then
+    select count(*) into ahead from (
+      select from ${waiters} where resource = _resource and place >= r.first_place and place < mine.place
+      limit ${EXACT_PLACES}) w;
+    if ahead = ${EXACT_PLACES} then
+      ahead := mine.place - r.first_place;
     end if;
+  end if;
   r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
   if r *<> was or cardinality(changes) > 0 then
     update ${table} set

@@ -66,9 +66,9 @@ begin
   end if;
   if live and r.id = _id then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
     r.expires_at := greatest(r.expires_at, at + _ttl * ${MILLISECOND}::bigint);
     update ${table} t set
       expires_at = r.expires_at, span = r.expires_at - at, address = _address, first_place = r.first_place
@@ -76,13 +76,13 @@ begin
     returning ${fn('describe')}(t, 'held', at), (select watch_channel from ${meta} where watch_until > at) into lease, channel;
   elsif (live and r.token = _replace) or (not live and coalesce(head.id = _id, true)) then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
     if r.id is not null then
       ended := ${fn('describe')}(r, case when live then 'taken-over' else 'expired' end, at);
       perform ${fn('announce')}(split_part(r.address, ' ', 1),
-      json_build_object('lost', r.id, 'token', r.token));
+        json_build_object('lost', r.id, 'token', r.token));
     end if;
     if head.id is not null then
       if head.id <> _id and head.reserved_until is not null then
@@ -97,8 +97,8 @@ begin
     returning ${fn('describe')}(t, 'held', at), (select watch_channel from ${meta} where watch_until > at) into lease, channel;
   else
     if current_setting('holdfast.commit', true) is distinct from 'safe' then
-    commits := set_config('synchronous_commit', 'off', true);
-  end if;
+      commits := set_config('synchronous_commit', 'off', true);
+    end if;
     if r.first_place is not null then
       select * into mine from ${waiters} where resource = _resource and id = _id;
     end if;
@@ -238,26 +238,26 @@ begin
   end if;
   if live and r.id = _id then
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
     r.expires_at := greatest(r.expires_at, at + _ttl * ${MILLISECOND}::bigint);
     update ${table} t set
       expires_at = r.expires_at, span = r.expires_at - at, address = r.address, first_place = r.first_place
     where resource = _resource
     returning ${fn('describe')}(t, 'held', at), (select watch_channel from ${meta} where watch_until > at) into lease, channel;
     if channel is not null then
-    perform ${fn('announce')}(channel, lease);
-  end if;
+      perform ${fn('announce')}(channel, lease);
+    end if;
     return json_build_object('ok', true, 'lease', lease);
   end if;
   if current_setting('holdfast.commit', true) is distinct from 'safe' then
     commits := set_config('synchronous_commit', 'off', true);
   end if;
   if r *<> was then
-      update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
-      where resource = _resource;
-    end if;
+    update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
+    where resource = _resource;
+  end if;
   return json_build_object('ok', false, 'holders', case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end);
 end
 ${dollars};
@@ -297,37 +297,37 @@ begin
   -- That a lease has expired is told to one caller, ever.
   if live or r.id is null then
     if current_setting('holdfast.commit', true) is distinct from 'safe' then
-    commits := set_config('synchronous_commit', 'off', true);
-  end if;
+      commits := set_config('synchronous_commit', 'off', true);
+    end if;
   else
     commits := set_config('holdfast.commit', 'safe', true);
-  if current_setting('synchronous_commit') = 'off' then
-    commits := set_config('synchronous_commit', 'on', true);
-  end if;
+    if current_setting('synchronous_commit') = 'off' then
+      commits := set_config('synchronous_commit', 'on', true);
+    end if;
   end if;
   if r.id = _id or (r.id is not null and r.token = _token) then
     ended := ${fn('describe')}(r, case when live then 'released' else 'expired' end, at);
     if r.id is distinct from _id then
       perform ${fn('announce')}(split_part(r.address, ' ', 1),
-      json_build_object('lost', r.id, 'token', r.token));
-    end if;
-    if r.first_place is not null then
-    head := ${fn('settle')}(_resource, r.first_place, true, at, _id);
-    r.first_place := head.place;
-  end if;
-    -- It may wait again, since its lease has expired.
-    if _id is not null then
-      if head.id is not null then
-    r.first_place := ${fn('leave')}(_resource, _id, head.place);
-    -- Another one is the first now.
-    if r.first_place <> head.place and head.reserved_until is null then
-      perform ${fn('alert')}(_resource, head.place, r.expires_at, r.expires_at, at, _id);
+        json_build_object('lost', r.id, 'token', r.token));
     end if;
     if r.first_place is not null then
       head := ${fn('settle')}(_resource, r.first_place, true, at, _id);
       r.first_place := head.place;
     end if;
-  end if;
+    -- It may wait again, since its lease has expired.
+    if _id is not null then
+      if head.id is not null then
+        r.first_place := ${fn('leave')}(_resource, _id, head.place);
+        -- Another one is the first now.
+        if r.first_place <> head.place and head.reserved_until is null then
+          perform ${fn('alert')}(_resource, head.place, r.expires_at, r.expires_at, at, _id);
+        end if;
+        if r.first_place is not null then
+          head := ${fn('settle')}(_resource, r.first_place, true, at, _id);
+          r.first_place := head.place;
+        end if;
+      end if;
     end if;
     update ${table} set
       id = null, owner = null, metadata = null, acquired_at = null,
@@ -335,8 +335,8 @@ begin
     where resource = r.resource
     returning (select watch_channel from ${meta} where watch_until > at) into channel;
     if channel is not null then
-    perform ${fn('announce')}(channel, ended);
-  end if;
+      perform ${fn('announce')}(channel, ended);
+    end if;
     return json_build_object('ended', ended, 'holders', '[]'::json);
   end if;
   if r.first_place is not null then
@@ -355,9 +355,9 @@ begin
     end if;
   end if;
   if r *<> was then
-      update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
-      where resource = _resource;
-    end if;
+    update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
+    where resource = _resource;
+  end if;
   return json_build_object('ended', null, 'holders', case when live then json_build_array(${fn('describe')}(r, 'held', at)) else '[]' end);
 end
 ${dollars};
@@ -413,9 +413,9 @@ begin
     end if;
   end if;
   if r *<> was then
-      update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
-      where resource = _resource;
-    end if;
+    update ${table} set expires_at = r.expires_at, first_place = r.first_place, last_place = r.last_place
+    where resource = _resource;
+  end if;
   return null;
 end
 ${dollars};

@@ -162,8 +162,8 @@ begin
     where resource = r.resource
     returning (select watch_channel from ${meta} where watch_until > at) into channel;
     if channel is not null then
-    perform ${fn('announce')}(channel, ended);
-  end if;
+      perform ${fn('announce')}(channel, ended);
+    end if;
     swept := swept || ended;
   end loop;
   for r in
