@@ -210,7 +210,7 @@ export class Holding {
     users.clear()
     const release = () => void leaving.release().catch(() => {})
     const done = this.runSteps(steps)
-    // A page that is gone does not come back here: its save counts more than that others need not wait for the end.
+    // The page may not come back, so its save comes first, although others wait for its end.
     if (done) void done.then(release)
     else release()
     view.dispatch({ type: 'lost', error: null })

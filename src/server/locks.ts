@@ -197,7 +197,7 @@ export class Locks {
     stolen: readonly LeaseRecord[] = [],
   ): Promise<void> {
     const { store, documents, feed } = this.#options
-    // Later ones are live: the request was repeated, and its grant ended nothing again.
+    // A repeated request ends nothing: leases with higher tokens are still live.
     for (const one of stolen)
       if (one.token < lease.token && one.token !== replaced?.token)
         this.ended({ ...one, state: 'taken-over', remaining: 0 }, 'take-over', by)

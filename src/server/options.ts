@@ -66,7 +66,7 @@ export const COUNT_AT_ONCE = 500
 export const CENSUS_FRESH_MS = 2000
 /** The longest queues are named, the others only counted. */
 export const MAX_NAMED_QUEUES = 500
-/** Of this many rooms an observer sees who has them open, and this many people of each. */
+/** In how many rooms an observer sees who has them open, and how many people of each room. */
 export const MAX_VIEWED_ROOMS = 500
 export const SHOWN_VIEWERS = 5
 

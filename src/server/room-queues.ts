@@ -1,6 +1,6 @@
 /**
  * Who waits for which room, on all nodes, to be shown to people. The queue itself is in the store, without names.
- * Each node tells the others over the bus which clients wait at it, and forgets what a node said that is silent. A message
+ * Each node tells the others over the bus which clients wait at it, and forgets what a silent node has said. A message
  * contains only the first waiters and their number, and if many come and go at once, one message tells of all of them:
  * what a thousand waiters cost does not grow with their square.
  */

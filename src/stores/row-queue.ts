@@ -32,7 +32,7 @@ export function roomIn({ leases }: LeaseRow, now: number): Room {
  * In how many milliseconds a request should ask again, if no push comes. `ends`: in how many milliseconds each lease that
  * is live or keeps the resource ends, and each reservation.
  *
- * Everybody may be dead whom a waiter waits for. An exclusive one needs all ends, and each dead waiter before it then
+ * All those before a waiter may be dead. An exclusive one needs all ends, and each dead waiter before it then
  * costs the second of a reservation. A shared one asks at the end that frees its own permit, if each waiter before it
  * takes one. `place`: how many waiters are before it. Those with a reservation have their permits already, so a shared
  * one counts only the others.

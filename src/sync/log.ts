@@ -97,7 +97,7 @@ const LAST_STAMP = 2 ** 52
 /** The keys of records, in the order of their writes: after the records that this context shows, in `known`. */
 export function createStamps(clock: Clock, prefix: string): (known: readonly string[]) => string {
   const own = randomId()
-  /** Microseconds since 1970: so many records of the same millisecond have an order. */
+  /** Microseconds since 1970, so that records of the same millisecond have an order. */
   let last = 0
   return (known) => {
     for (const key of known) {

@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
     right: 'the number, with its unit',
   },
   { wrong: /\bof whom\b/gi, right: 'the noun' },
-  { wrong: /\bwhosoever\b|\bwhoever\b/gi, right: 'no matter who, or the noun', allowed: /-- .*whoever.*/gi },
+  { wrong: /\bwhosoever\b|\bwhoever\b/gi, right: 'no matter who, or the noun' },
 ]
 
 /** The rules themselves, and what was released under other words. */

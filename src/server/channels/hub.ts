@@ -290,7 +290,7 @@ export class Hub implements ChannelsHub {
     this.#bus.publish({ topic: CLIENT_EVENT, data: { channel, text, sender } }).catch(() => {})
   }
 
-  /** With webhooks, a node that occupies a channel is a member of a channel of its own, which no client can name. */
+  /** For webhooks: each node that occupies a channel is a member of an internal channel, which no client can name. */
   #onOccupied(channel: string, isOccupied: boolean): void {
     if (!this.#webhooks) return
     if (isOccupied) this.#presence.join(OCCUPIED + channel, '', null)

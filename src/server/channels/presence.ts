@@ -17,7 +17,7 @@ import {
 } from './presence-messages.ts'
 import { addEntry, entriesOf, type MemberChange, type Roster, Rosters } from './rosters.ts'
 
-/** `isOurs`: this node reports the change to others, so that one node does: it caused it, or is the first of them. */
+/** `isOurs`: this node has caused the change, or is the first of the nodes. It alone reports the change to others. */
 export type OnMemberChange = (change: MemberChange, isOurs: boolean) => void
 
 /** Another node. */

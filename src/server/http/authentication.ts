@@ -46,7 +46,7 @@ interface TokenRole {
 const ROLES: readonly Role[] = ['session', 'lease', 'admin']
 const UNKNOWN_TOKEN =
   'the server does not know this token; send one of its leaseTokens or adminTokens, or no Authorization header'
-/** The answer to a request for a socket sets no cookie, so how the browser calls does not matter. */
+/** For requests that open a socket: their answer sets no cookie. */
 const NO_COOKIE_SET: CookieSender = { isSecure: false, prefix: '' }
 const GUEST = GUEST_HEADER.toLowerCase()
 const MAX_IDENTITIES = 20_000

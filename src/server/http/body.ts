@@ -84,7 +84,7 @@ export function flawOf(text: string, maxDepth: number): 'too deep' | { readonly 
 }
 
 const NUMBER = /-?\d*(\.\d+)?(e[+-]?\d+)?/iy
-/** A number with so few characters, and without an exponent, is always kept. */
+/** A number of up to this many characters, and without an exponent, never changes when it is parsed. */
 const SURELY_KEPT = 15
 /** With this number of digits every double differs from its neighbours. Programs write up to as many. */
 const DOUBLE_DIGITS = 17

@@ -226,7 +226,7 @@ export class RequestHandler {
     if (route.body) request.body = validated(route.body, parseBody(body, settings.maxDepth)) as never
   }
 
-  /** A browser sends the cookie whatever page makes it call, but not a token in a header. */
+  /** A browser sends the cookie with the requests of every page, but no page of another site can send the token. */
   #checkOrigin(route: Route, { byToken }: Authentication, { header, sender }: IncomingRequest): void {
     if (route.method === 'GET' || byToken) return
     if (isAllowedOrigin(header, sender.host, this.#options.settings.origins)) return

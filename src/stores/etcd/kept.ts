@@ -27,9 +27,9 @@ export function keptAfterEnd(
 }
 
 /**
- * What a watcher is told of kept resources. That a lease keeps its resource is no event of its own in etcd, so it is
- * told with the end of the lease, with the time that is left by the clock of the process that was granted it. The time
- * is then asked for, and told again if it is another.
+ * What a watcher is told of kept resources. etcd has no event for them, so a watcher is told with the end of the lease,
+ * first with the time that is left by the clock of the process that held it. Then etcd is asked for the time that is
+ * left, and the watcher is told again if it differs.
  */
 export class KeptTold {
   readonly #clock: Clock

@@ -82,7 +82,7 @@ interface Queued {
  *
  * The release of an id may overtake a slow acquire request of that id, on another connection of a pool. What such a
  * request is granted after all, a lease or a place in the queue, is released again, and the release ends after that.
- * The same becomes of what a request is granted while the store closes.
+ * What a request is granted while the store closes is released, too.
  *
  * Otherwise the calls for one resource keep their order, as far as the option `order` says that it needs care: a release
  * is sent after the requests that are in flight. It does not wait for those that are queued.

@@ -126,7 +126,7 @@ export class Push {
     }
   }
 
-  /** So that no messages are left for a process which does not watch any more. If it fails, they are for a while. */
+  /** No more messages are written for this process. If that fails, they are written until its watch runs out. */
   #unwatch(): Promise<void> {
     this.#watchedAt = -Infinity
     this.#unwatching = this.#options.run((queries) => queries.unwatch(this.channel)).catch(() => {})

@@ -136,7 +136,7 @@ export class MysqlStore extends SqlStore<Queries> {
     return systemClock.monotonic() < this.#plainAt ? NO_PLAIN_TRANSITIONS : this.#plain
   }
 
-  /** Nothing was in the way of a request but that somebody watches. Every plain statement would change nothing. */
+  /** Somebody watches, so a plain statement changed nothing. For a while, the next ones would not either. */
   #leavePlain(): void {
     this.#plainAt = systemClock.monotonic() + PLAIN_AGAIN_MS
   }

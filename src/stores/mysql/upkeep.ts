@@ -52,7 +52,7 @@ begin
   end loop;
   if exists (select 1 from ${waiters} where resource = _resource) then
     update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and reserved_until > _at + ${RESERVATION};
-    -- Whoever missed its turn loses its place, with all others of its process. They are told to ask again.
+    -- A waiter that missed its turn loses its place, with all others of its process. They are told to ask again.
     if exists (select 1 from ${waiters} where resource = _resource and reserved_until <= _at) then
       insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select w.channel, _at, 'wake', 0, w.resource, w.id
         from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;

@@ -1,4 +1,4 @@
-/** How the leases of a resource with rows of their own are renewed and end. They go on what `shared-leases.ts` granted. */
+/** How leases with rows of their own are renewed and end. `shared-leases.ts` grants them. */
 
 import { literal } from '../../clients/sql-text.ts'
 import type { Names } from './names.ts'
@@ -159,7 +159,7 @@ begin
     r.first_place := ${fn('leave')}(_resource, _id, r.first_place);
     room := ${fn('admit')}(r.resource, r.first_place, at, _id);
     r.first_place := room.first;
-    -- It is the first one without a reservation now, or may ask sooner, because a lease that has ended keeps the resource.
+    -- Another waiter is the first one without a reservation now, or it may ask sooner: an ended lease keeps the resource.
     if is_next or exists (
       select from ${shared} s where s.resource = _resource and s.token = l.token and s.kept_until > at
     ) then
@@ -190,7 +190,7 @@ ${dollars};
 
 export function expire({ table, shared, meta, fn, dollars }: Names): string {
   return `
--- Whoever calls it has locked the row.
+-- The caller has locked the row.
 create function ${fn('expire')}(r ${table}, at bigint, _limit integer) returns json[] ${BY_KEY} as ${dollars}
 declare
   was ${table} := r;

@@ -78,8 +78,8 @@ ${dollars};
 
 function tidy({ meta, fn, dollars }: Names): string {
   return `
--- Prunes if it is time for that. Only when a row is created the table grows, so then it is pruned, and no sweeper is
--- needed for that. Pruning locks rows in any order, so who has pruned must not wait for another row.
+-- Prunes if it is time. Called when a row is created: the table grows only then, so it needs no sweeper. Pruning locks
+-- rows in any order, so its caller must not wait for another row afterwards.
 create function ${fn('tidy')}(at bigint) returns void language plpgsql as ${dollars}
 begin
   if exists (select from ${meta} where pruned_at + ${PRUNE_EVERY} < at or pruned_at > at) then
@@ -92,7 +92,7 @@ ${dollars};
 
 function make({ table, waiters, shared, meta, fn, dollars }: Names): string {
   return `
--- Creates the row of a resource. Who calls it calls 'tidy' when it will wait for no other row.
+-- Creates the row of a resource. Its caller calls 'tidy' once it will wait for no other row.
 create function ${fn('make')}(_resource text) returns ${table} language plpgsql as ${dollars}
 declare
   r ${table};

@@ -43,7 +43,7 @@ export const LEASE = '(%d+) (%d+) (%d+) (%S+) (%S+)'
  * reservation. Versions that know no shared leases take such a row for a malformed one, and grant nothing.
  *
  * - lapsed: how many leases have expired and were returned to nobody yet.
- * - changes: not before this time does the passing of time change any of these numbers.
+ * - changes: the earliest time at which one of these numbers can change although nothing is written.
  * - saved: when the row was saved. An earlier time means that the clock stepped back.
  * - ends: after this time, none of the leases takes room.
  * - held: `<share>x<count>,` for every share among the leases that take room. An exclusive one has share 1.

@@ -214,7 +214,7 @@ ${QUEUE}
     return state .. '\\n' .. endLease(row, lease, state, by, isForced)
   end
 
-  -- Who ended nothing is told who holds the resource. To read a thousand others would take longer than the release.
+  -- Only a caller that ended nothing is told who holds the resource: reading a thousand leases takes longer than a release.
   local function finishRelease(row, ended, me, lease, isNext)
     settle(row, me, row.waits and (isNext or lease and lease.kept > 0))
     save(row)

@@ -57,7 +57,7 @@ export interface Registers<R extends Register = Register> {
    */
   watch(listener: RegisterListener<R>, stop: AbortSignal): Promise<void>
 
-  /** ConflictQueue an error of the database into a `LeaseError`: `store-unavailable` if the same call may succeed later. */
+  /** Turns an error of the database into a `LeaseError`: `store-unavailable` if the same call may succeed later. */
   explain(error: unknown, resource?: string): LeaseError
 
   /** Why the database cannot be reached at the moment: see `HoldingStore`. */

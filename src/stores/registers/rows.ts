@@ -1,6 +1,6 @@
 /**
  * The text of a register: the state before a write, and what that write is meant to do. The server's time of the write
- * decides what it did: see `row.ts`.
+ * decides what it did: see `transitions.ts`.
  *
  * Every process that reads a register must come to the same state. So `VERSION` rises not only with the fields, but
  * also with the rules of `lease-row.ts`: a process refuses a register whose rules it does not know.

@@ -23,7 +23,7 @@ export interface PushOptions {
 interface SeenQueue {
   /** Of all waiters; `null`: they were not read. */
   readonly ids: ReadonlySet<string> | null
-  /** Tells these reservations, and the end of the keeping, from all others; empty if there are none. */
+  /** A text that differs for other reservations, or another time until which the resource is kept; empty: neither. */
   readonly reservations: string
   readonly wakes: ReadonlyMap<string, number>
 }

@@ -11,8 +11,8 @@ export interface EndFollower {
 }
 
 /**
- * `onEnd` is called when a lease has ended for whose resource somebody waits here, unless its end was told.
- * `evictIfFrozen` ends the lease of a frozen tab while somebody waits here.
+ * `onEnd` is called when a lease has ended without a message, and somebody here waits for its resource. `evictIfFrozen`
+ * ends the lease of a frozen tab while somebody waits here.
  */
 export function followEnds(
   native: LeaseLocks,
