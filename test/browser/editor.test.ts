@@ -452,4 +452,14 @@ describe('the editor in windows of Chromium', () => {
     expect(scrollWidth).toBeLessThanOrEqual(360)
     expect(dark).toBe('rgb(17, 20, 22)')
   })
+  it('the editor in windows of Chromium says which part could not be loaded, and loads it after that', async () => {
+    const part = '**/code-editor-*.js'
+    await browser.route(part, (route) => route.abort())
+    const [mika] = await openTwo()
+    await mika.page.getByText('could not be loaded').waitFor()
+    await mika.page.getByText('Nobody is editing').waitFor()
+    await browser.unroute(part)
+    await mika.page.getByRole('button', { name: 'Reload the page' }).click()
+    await mika.page.locator('.cm-content').waitFor()
+  })
 })

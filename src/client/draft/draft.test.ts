@@ -482,6 +482,62 @@ describe('a draft', () => {
       expect(lock.content).toBe('ONE\nTWO!\nTHREE')
     })
 
+    it('an edit is not saved any more when another load has shown meanwhile that others went on from it', async () => {
+      await loseTo('theirs')
+      draft.takeTheirs()
+      await settle()
+      lock.anotherWrites('theirs, and more')
+      lock.change({ savedAt: 'even later' })
+      await settle()
+      lock.slowLoads = []
+      draft.bringBack()
+      lock.take()
+      draft.takeTheirs()
+      await settle()
+      expect(draft.state).toMatchObject({ status: 'saving', content: 'theirs' })
+      for (const answer of lock.slowLoads.splice(0)) {
+        answer()
+        await settle()
+      }
+      lock.slowLoads = undefined
+      await settle(5000)
+      expect(draft.state).toMatchObject({ status: 'saved', content: 'theirs, and more' })
+      expect([lock.content, lock.saves]).toEqual(['theirs, and more', []])
+    })
+
+    it('an edit after the user gave up one that could not be saved is saved by itself', async () => {
+      await edit()
+      lock.isOnline = false
+      draft.edit('mine')
+      await settle(600)
+      draft.takeTheirs()
+      lock.isOnline = true
+      await settle(60_000)
+      expect(draft.state).toMatchObject({ status: 'saved', content: BASE })
+      draft.edit('typed later')
+      await settle(600)
+      expect([lock.content, draft.state.status]).toEqual(['typed later', 'saved'])
+    })
+
+    it('an edit that is brought back and decided before the stored version is loaded is saved only over the version that the user has seen', async () => {
+      await loseTo('theirs')
+      draft.takeTheirs()
+      await settle()
+      lock.anotherWrites('theirs, and more')
+      lock.change({ savedAt: 'even later' })
+      await settle()
+      expect(draft.state).toMatchObject({ status: 'saved', content: 'theirs, and more' })
+      lock.slowLoads = []
+      draft.bringBack()
+      expect(draft.state).toMatchObject({ status: 'conflict', content: 'mine', theirs: 'theirs' })
+      await draft.takeMine()
+      lock.slowLoads = undefined
+      await edit()
+      await settle(5000)
+      expect(lock.content).toBe('theirs, and more')
+      expect(draft.state).toMatchObject({ status: 'conflict', content: 'mine', theirs: 'theirs, and more' })
+    })
+
     it.each([
       ['succeeds', false],
       ['fails', true],
@@ -593,11 +649,13 @@ describe('a draft', () => {
   describe('that earlier pages left behind', () => {
     let left: Unsaved[]
     let kept: Unsaved | null
+    let pageEnds = () => {}
     const reopen = async () => {
       await draft.close()
       kept = null
       draft = openDraft(textCodec, {
-        async claim(accept) {
+        async claim(accept, onLeft) {
+          pageEnds = onLeft
           const index = left.findIndex((unsaved) => accept(unsaved))
           if (index >= 0) kept = left.splice(index, 1)[0] ?? null
         },
@@ -628,6 +686,42 @@ describe('a draft', () => {
       expect(offer(leave('typed before the crash'))).toBe(true)
       await settle()
       expect([lock.content, draft.state.status]).toEqual(['typed before the crash', 'saved'])
+    })
+
+    it('a draft that another page leaves behind while this one is open is taken when everything here is saved', async () => {
+      left = []
+      await reopen()
+      await edit()
+      draft.edit('ONE\ntwo\nthree')
+      left = [leave('one\ntwo\nTHREE')]
+      pageEnds()
+      await settle()
+      expect(left).toHaveLength(1)
+      await settle(600)
+      await settle()
+      expect([lock.content, left, kept]).toEqual(['ONE\ntwo\nTHREE', [], null])
+      left = [leave('ONE\nTWO\nTHREE', { base: { token: lock.savedUnder, content: lock.content } })]
+      pageEnds()
+      await settle()
+      expect([lock.content, left]).toEqual(['ONE\nTWO\nTHREE', []])
+    })
+
+    it('a draft that another page leaves behind during a save of this one is not taken for a later edit of what is saved', async () => {
+      left = []
+      await reopen()
+      await edit()
+      draft.edit('ONE and more\ntwo\nthree')
+      lock.slowSaves = []
+      await settle(600)
+      lock.change({ savedAt: 'while the answer is on its way' })
+      left = [leave('ONE\ntwo\nthree')]
+      pageEnds()
+      await settle()
+      for (const answer of lock.slowSaves.splice(0)) answer()
+      lock.slowSaves = undefined
+      await settle(5000)
+      expect(lock.content).toBe('ONE and more\ntwo\nthree')
+      expect(draft.state).toMatchObject({ status: 'conflict', content: 'ONE\ntwo\nthree' })
     })
 
     it('a draft that earlier pages left behind does not replace what the user has just given up and may bring back', async () => {

@@ -55,7 +55,8 @@ export class LockDraft<T> implements Draft<T> {
   #saving: Promise<void> | undefined
   /** A save without a certain outcome: it may be carried out after what is read meanwhile. */
   #sent: { readonly content: Lazy<T>; readonly token: number | null } | null = null
-  #cancelSave = () => {}
+  /** Cancels the save that is due. */
+  #cancelSave: (() => void) | undefined
   /** The lock as it was when this draft last heard of it; `null` until it is known what an earlier page left behind. */
   #seen: DocumentLock['state'] | null = null
   /** Whether earlier pages may have left more behind. */
@@ -158,7 +159,7 @@ export class LockDraft<T> implements Draft<T> {
     this.#loader.close()
     // The lock waits for this save before it is released.
     await this.flush().catch(() => {})
-    this.#cancelSave()
+    this.#cancelSave?.()
     for (const end of this.#endings) end()
   }
 
@@ -169,9 +170,11 @@ export class LockDraft<T> implements Draft<T> {
   /** Saves this content over the version that the user has seen; without the lock, with the next grant. */
   async #decide(content: Lazy<T>): Promise<void> {
     const { held } = this.#lock.state
+    // In a conflict the user sees `theirs`: the stored version may be newer than that.
+    const base = this.#mine.theirs ? this.#mine.base : this.#stored
     this.#isOutdated = false
     this.#checkedFor = null
-    this.#setMine({ ...this.#mine, content, base: this.#stored, theirs: null })
+    this.#setMine({ ...this.#mine, content, base, theirs: null })
     this.#change(held ? 'dirty' : 'kept')
     if (held) await this.#save()
   }
@@ -193,8 +196,18 @@ export class LockDraft<T> implements Draft<T> {
       isTaken = this.#take(unsaved)
       return isTaken
     }
-    await this.#copy?.claim(take).catch(() => {})
+    await this.#copy?.claim(take, () => this.#onLeft()).catch(() => {})
     return isTaken
+  }
+
+  /** Another page of this document has ended. */
+  #onLeft(): void {
+    this.#hasMore = true
+    if (this.#status === 'saved') this.#openMore()
+  }
+
+  #openMore(): void {
+    if (this.#hasMore && !this.#dropped && !this.#isClosed) void this.#open()
   }
 
   #take(unsaved: Unsaved): boolean {
@@ -238,14 +251,15 @@ export class LockDraft<T> implements Draft<T> {
     if (status !== 'dirty') this.#dirtySince = now
     this.#change('dirty')
     // After a failure, the next attempt has its own time.
-    if (this.#saveFailures === 0)
+    if (this.#saveFailures === 0 || !this.#cancelSave)
       this.#saveIn(Math.min(this.#afterMs, this.#dirtySince + this.#withinMs - now))
   }
 
   #saveIn(ms: number): void {
-    this.#cancelSave()
+    this.#cancelSave?.()
     if (this.#isClosed) return
     this.#cancelSave = this.#clock.setTimer(() => {
+      this.#cancelSave = undefined
       const isRetry = this.#status === 'kept' && this.#saveFailures > 0
       if (this.#status === 'dirty' || isRetry) void this.#save()
     }, ms)
@@ -254,13 +268,15 @@ export class LockDraft<T> implements Draft<T> {
   #save(): Promise<void> {
     this.#saving ??= this.#saveOnce().finally(() => {
       this.#saving = undefined
+      // What became due during this save.
+      if (this.#status === 'dirty' && !this.#cancelSave) this.#saveIn(this.#afterMs)
     })
     return this.#saving
   }
 
   async #saveOnce(): Promise<void> {
-    this.#cancelSave()
-    const { content } = this.#mine
+    this.#cancelSave?.()
+    this.#cancelSave = undefined
     const { token, held } = this.#lock.state
     if (held) this.#change('saving')
     try {
@@ -276,19 +292,23 @@ export class LockDraft<T> implements Draft<T> {
         this.#onLoaded(stored)
         return
       }
+      // While this was read, another load may have shown that nothing is to be saved, or that the user has to decide.
+      if (!this.#mine.isUnsaved || !PENDING.includes(this.#status)) return
       this.#checkedFor = token
       if (stored || this.#mine.sentWith !== token)
         this.#setMine({ ...this.#mine, base: stored ?? this.#mine.base, sentWith: token })
+      const { content, base } = this.#mine
       const encoded = this.#codec.encode(content())
       this.#sent = { content, token }
       await this.#lock.save(encoded)
-      this.#onSaved(content, token)
+      this.#onSaved(content, token, base)
     } catch (error) {
       this.#onSaveFailed(asLeaseError(error))
     }
   }
 
-  #onSaved(content: Lazy<T>, token: number | null): void {
+  /** `base`: the version that the saved content was made from. */
+  #onSaved(content: Lazy<T>, token: number | null, base: Version<T>): void {
     this.#sent = null
     this.#saveFailures = 0
     this.#error = null
@@ -297,20 +317,19 @@ export class LockDraft<T> implements Draft<T> {
     this.#loader.remember(this.#stored)
     const isAll = this.#mine.content === content
     if (this.#dropped?.content === content) this.#dropped = null
-    if (!isAll && !PENDING.includes(this.#status)) {
-      this.#onLoaded(this.#stored)
-      return
+    // What an earlier page left behind, or was brought back meanwhile, was not made from this content.
+    const isContinued = this.#mine.base === base && PENDING.includes(this.#status)
+    if (!isAll && !isContinued) this.#onLoaded(this.#stored)
+    else {
+      this.#setMine({ ...this.#mine, base: this.#stored, theirs: null, isUnsaved: !isAll })
+      if (isAll) this.#onAllSaved()
+      else this.#change('dirty')
     }
-    this.#setMine({ ...this.#mine, base: this.#stored, theirs: null, isUnsaved: !isAll })
-    if (!isAll) {
-      this.#change('dirty')
-      this.#saveIn(this.#afterMs)
-    } else this.#onAllSaved()
   }
 
   #onAllSaved(): void {
     this.#change('saved')
-    if (this.#hasMore && !this.#dropped && !this.#isClosed) void this.#open()
+    this.#openMore()
   }
 
   #onSaveFailed(error: LeaseError): void {

@@ -15,6 +15,11 @@ export async function openPages(): Promise<Set<string>> {
   return new Set(held.map(({ name = '' }) => name.slice(PREFIX.length)))
 }
 
+/** Resolves when that page has ended. */
+export async function endOfPage(pageId: string): Promise<void> {
+  await navigator.locks.request(PREFIX + pageId, () => {})
+}
+
 /** Two pages never do this at the same time. */
 export async function alone<T>(work: () => Promise<T>): Promise<T> {
   const { locks } = globalThis.navigator ?? {}

@@ -30,12 +30,22 @@ class FakeStorage {
 describe('the copy of unsaved content', () => {
   let storage: FakeStorage
   let openPages: string[]
+  /** What releases the Web Lock of a page. */
+  let ends: Map<string, () => void>
+  let left = 0
+  const onLeft = () => left++
   beforeEach(() => {
+    ends = new Map()
+    left = 0
     storage = new FakeStorage()
     openPages = []
     const held = () => openPages.map((page) => ({ name: `holdfast:unsaved:${page}` }))
     const locks = {
-      request: async (name: string, work: () => unknown) => name === 'holdfast:unsaved:' && work(),
+      request: async (name: string, work: () => unknown) => {
+        const page = name.slice('holdfast:unsaved:'.length)
+        if (openPages.includes(page)) await new Promise<void>((resolve) => ends.set(page, resolve))
+        return page === '' || ends.has(page) ? work() : new Promise(() => {})
+      },
       query: async () => ({ held: held() }),
     }
     vi.stubGlobal('localStorage', storage)
@@ -44,7 +54,7 @@ describe('the copy of unsaved content', () => {
   afterEach(async () => {
     for (const key of ['plan', 'plan-2']) {
       const copy = new UnsavedCopy(key)
-      await copy.claim(() => false)
+      await copy.claim(() => false, onLeft)
       copy.keep(null)
     }
     vi.unstubAllGlobals()
@@ -56,12 +66,12 @@ describe('the copy of unsaved content', () => {
     await copy.claim((unsaved) => {
       found = unsaved
       return true
-    })
+    }, onLeft)
     return found
   }
   const opened = async (key = 'plan') => {
     const copy = new UnsavedCopy(key)
-    await copy.claim(() => false)
+    await copy.claim(() => false, onLeft)
     return copy
   }
 
@@ -78,6 +88,19 @@ describe('the copy of unsaved content', () => {
     openPages = ['open']
     expect(await claimed(new UnsavedCopy('plan'))).toBeNull()
     expect(Object.keys(storage)).toHaveLength(1)
+  })
+
+  it('the copy of unsaved content of a page that is open is found when that page has ended, which is reported once', async () => {
+    leave('open', { at: 1, unsaved: LEFT })
+    openPages = ['open']
+    const copy = new UnsavedCopy('plan')
+    expect(await claimed(copy)).toBeNull()
+    expect(await claimed(copy)).toBeNull()
+    expect(left).toBe(0)
+    openPages = []
+    ends.get('open')?.()
+    await vi.waitFor(() => expect(left).toBe(1))
+    expect(await claimed(copy)).toEqual(LEFT)
   })
 
   it('the copy of unsaved content that is not accepted stays where it is', async () => {

@@ -2,16 +2,16 @@ import { randomId } from '../../base/random-id.ts'
 import { type CopyArchive, copyArchive } from './copy-archive.ts'
 import { type CopyJournal, copyJournal } from './copy-journal.ts'
 import type { CopyRecord, Unsaved } from './copy-record.ts'
-import { alone, announcePage, openPages } from './open-pages.ts'
+import { alone, announcePage, endOfPage, openPages } from './open-pages.ts'
 import { SHORT_CHARACTERS, WRITE_AFTER_MS } from './options.ts'
 
 /** Where a draft keeps its unsaved content outside of the page. */
 export interface CopyPort {
   /**
    * Offers what this page, or pages that are gone, have left behind, until something is accepted: that belongs to this
-   * copy from then on.
+   * copy from then on. `onLeft`: a page that is open now has ended, and may have left something behind as well.
    */
-  claim(accept: (unsaved: Unsaved) => boolean): Promise<void>
+  claim(accept: (unsaved: Unsaved) => boolean, onLeft: () => void): Promise<void>
   /** `null`: everything is saved. The function is called when the copy is written. */
   keep(unsaved: (() => Unsaved) | null): void
   /** Writes at once: the page may be about to close. */
@@ -41,6 +41,7 @@ export class UnsavedCopy implements CopyPort {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isShort = true
   #isArchived = false
+  readonly #awaited = new Set<string>()
 
   constructor(documentKey: string) {
     this.#documentKey = documentKey
@@ -48,7 +49,7 @@ export class UnsavedCopy implements CopyPort {
     this.#archive = copyArchive(documentKey)
   }
 
-  async claim(accept: (unsaved: Unsaved) => boolean): Promise<void> {
+  async claim(accept: (unsaved: Unsaved) => boolean, onLeft: () => void): Promise<void> {
     const key = this.#documentKey
     announcePage(pageId)
     writers.set(key, this)
@@ -58,6 +59,8 @@ export class UnsavedCopy implements CopyPort {
       const open = await openPages()
       const all = [...this.#journal.read(), ...(await this.#archive.read())]
       const left = all.filter(({ page }) => !open.has(page))
+      // Also a page that is being reloaded counts as open for a moment.
+      for (const { page } of all) if (open.has(page)) this.#awaitEnd(page, onLeft)
       for (const { page, unsaved } of latestOfPages(left)) {
         if (writers.get(key) !== this) return
         if (unsaved && !accept(unsaved)) continue
@@ -122,6 +125,16 @@ export class UnsavedCopy implements CopyPort {
     const at = nextAt()
     this.#journal.write({ page: pageId, at, unsaved: null })
     void this.#archive.remove(pageId).then(() => this.#journal.remove(pageId, at))
+  }
+
+  #awaitEnd(page: string, onLeft: () => void): void {
+    if (page === pageId || this.#awaited.has(page)) return
+    this.#awaited.add(page)
+    const ended = () => {
+      this.#awaited.delete(page)
+      if (writers.get(this.#documentKey) === this) onLeft()
+    }
+    endOfPage(page).then(ended, () => {})
   }
 
   async #remove(page: string): Promise<void> {

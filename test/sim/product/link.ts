@@ -22,6 +22,7 @@ export class Link {
   readonly #random: Random
   /** Nothing arrives before: packets are repeated until the way is open again. */
   #heldUntil = 0
+  readonly #holds: { readonly from: number; to: number }[] = []
 
   constructor(world: World, random: Random) {
     this.#world = world
@@ -36,8 +37,17 @@ export class Link {
     return this.#heldUntil > this.#world.now
   }
 
+  /** Whether nothing came through all this time. */
+  wasHeld(from: number, to: number): boolean {
+    return this.#holds.some((hold) => hold.from <= from && to <= hold.to)
+  }
+
   hold(ms: number): void {
-    this.#heldUntil = Math.max(this.#heldUntil, this.#world.now + ms)
+    const last = this.#holds.at(-1)
+    const to = this.#world.now + ms
+    if (last && this.isHeld) last.to = Math.max(last.to, to)
+    else this.#holds.push({ from: this.#world.now, to })
+    this.#heldUntil = Math.max(this.#heldUntil, to)
   }
 
   /** What becomes of a message. */

@@ -18,13 +18,16 @@ export class Person {
   readonly #story: Story
   /** By tab: words that were deleted, and are not confirmed to be. */
   readonly #deleted = new WeakMap<Tab, Set<string>>()
+  /** Of everybody: words that a decision has kept after they were deleted. */
+  readonly #rescued: Set<string>
 
-  constructor(browser: Browser, record: WordRecord, story: Story) {
+  constructor(browser: Browser, record: WordRecord, story: Story, rescued: Set<string>) {
     this.browser = browser
     this.#letter = browser.name.slice(0, 1).toLowerCase()
     this.#random = browser.world.stream(`${browser.name}'s mind`)
     this.#record = record
     this.#story = story
+    this.#rescued = rescued
   }
 
   openTab(): Tab {
@@ -37,7 +40,7 @@ export class Person {
       const there = wordsOf(content)
       this.#record.note(
         'removed',
-        [...deleted].filter((word) => !there.includes(word)),
+        [...deleted].filter((word) => !there.includes(word) && !this.#rescued.has(word)),
       )
       deleted.clear()
     })
@@ -92,14 +95,17 @@ export class Person {
     const { content, theirs } = tab.draft.state
     if (theirs === null) return
     const [mine, others] = [wordsOf(content), wordsOf(theirs)]
-    const how = this.#random.pick(['both', 'mine', 'theirs'] as const)
+    const choice = this.#random.pick(['both', 'mine', 'theirs'] as const)
+    // Lines that one side has moved may be there twice: a person who sees that joins them.
+    const how = hasDoubles({ both: [], mine, theirs: others }[choice]) ? 'both' : choice
     this.#story.tell(
       tab.name,
       () => `decides the conflict for ${how}: ${JSON.stringify(content)} or ${JSON.stringify(theirs)}`,
     )
     this.#story.reach(`conflict: ${how}`)
-    const chosen = { both: bothOf(content, theirs), mine: content, theirs }[how]
+    const chosen = { both: bothOf(bothOf('', content), theirs), mine: content, theirs }[how]
     const kept = wordsOf(chosen)
+    for (const word of kept) this.#rescued.add(word)
     this.#record.note(
       'given up',
       [...mine, ...others].filter((word) => !kept.includes(word)),
@@ -140,6 +146,7 @@ export class Person {
     // Until the service has confirmed it, it may come back.
     this.#record.note('given up', [word])
     this.#deleted.get(tab)?.add(word)
+    this.#rescued.delete(word)
     tab.draft.edit(content.replace(new RegExp(` ?\\b${word}\\b`), ''))
   }
 
@@ -192,13 +199,20 @@ export class Person {
 
 /** The words of both, each on its line. */
 function bothOf(mine: string, theirs: string): string {
-  const there = wordsOf(mine)
+  const there = new Set(wordsOf(mine))
   let text = mine
   for (const line of theirs.split('\n')) {
     const [name = ''] = line.split(' ')
-    for (const word of wordsOf(line)) if (!there.includes(word)) text = appended(text, name, word)
+    for (const word of wordsOf(line)) {
+      if (!there.has(word)) text = appended(text, name, word)
+      there.add(word)
+    }
   }
   return text
+}
+
+function hasDoubles(words: readonly string[]): boolean {
+  return new Set(words).size < words.length
 }
 
 function appended(text: string, line: string, word: string): string {

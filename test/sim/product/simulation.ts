@@ -8,7 +8,7 @@ import {
 } from '../../../src/testing/history/index.ts'
 import { Referee } from '../referee.ts'
 import { World } from '../world.ts'
-import { Backend } from './backend.ts'
+import { Backend, type LeaseEnd } from './backend.ts'
 import { Browser, type Tab } from './browser.ts'
 import { Coverage } from './coverage.ts'
 import { GOOD_WEATHER, type Link } from './link.ts'
@@ -89,8 +89,10 @@ class Run {
       (_, n) => new ServiceNode(`node ${n + 1}`, world, story, this.#backend, programs),
     )
     this.#service = new Service(nodes)
+    const rescued = new Set<string>()
     this.#people = NAMES.slice(0, plan.people).map(
-      (name) => new Person(new Browser(name, world, story, this.#service, programs), this.#record, story),
+      (name) =>
+        new Person(new Browser(name, world, story, this.#service, programs), this.#record, story, rescued),
     )
   }
 
@@ -139,15 +141,16 @@ class Run {
     this.#referee.judgeHistory()
     for (const violation of saveViolations(this.#backend.saves)) this.#story.violate(violation)
     const sockets: Listening[] = this.#people.flatMap(({ browser }) => browser.listenings)
-    const unlocks: Unlock[] = this.#backend.ends().map(({ endedAt, ...end }) => ({
-      ...end,
-      endedAt,
-      knownBy:
-        Math.max(endedAt, this.#calmFrom) +
-        (endedAt < this.#calmFrom ? SETTINGS.sweep * 1.2 : 0) +
-        ANNOUNCED_WITHIN_MS,
-    }))
+    const unlocks = this.#backend.ends().map((end): Unlock => ({ ...end, knownBy: this.#knownBy(end) }))
     for (const violation of unlockViolations(unlocks, sockets)) this.#story.violate(violation)
+  }
+
+  /** By when every node has heard of the end of a lock. */
+  #knownBy({ lockedAt, endedAt }: LeaseEnd): number {
+    // A node announces what it sees in the database, and this lock came and went while a node saw nothing.
+    if (this.#insideLinks.some((link) => link.wasHeld(lockedAt, endedAt))) return Infinity
+    if (endedAt >= this.#calmFrom) return endedAt + ANNOUNCED_WITHIN_MS
+    return this.#calmFrom + SETTINGS.sweep * 1.2 + ANNOUNCED_WITHIN_MS
   }
 
   get #insideLinks(): Link[] {

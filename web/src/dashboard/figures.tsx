@@ -1,6 +1,6 @@
 import type { Stats, StatsBucket } from '../../../src/protocol/index.ts'
 import { momentText } from '../../../src/react/moment-text.ts'
-import { Sparkline } from './plot.tsx'
+import { Sparkline } from './sparkline.tsx'
 import type { DashboardTexts } from './texts.ts'
 import { useWaiters } from './waiters.ts'
 

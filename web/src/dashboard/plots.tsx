@@ -36,6 +36,7 @@ export function Plots({ stats, range, words, onRange }: PlotsProps) {
             when={words.when}
             look={`${lang} ${theme}`}
             empty={stats ? words.noPlot : words.loading}
+            loading={words.loading}
           />
         ))}
       </div>

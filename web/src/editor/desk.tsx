@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import type { DocumentLock, DocumentLockState, Draft, DraftState } from '../../../src/client/index.ts'
 import {
   type Attention,
@@ -9,6 +9,7 @@ import {
   useDocumentLock,
   useDraft,
 } from '../../../src/react/index.ts'
+import { lazyPart } from '../ui/lazy-part.tsx'
 import type { Lang } from '../ui/preferences.ts'
 import { SERVICE_URL } from '../ui/service-url.ts'
 import { shortToken } from '../ui/short-token.ts'
@@ -20,9 +21,9 @@ import { tourTexts } from './tour-texts.ts'
 import { welcomeCodec } from './welcome.ts'
 
 /** Most of the page's bytes are CodeMirror. Who edits is shown before they are here. */
-const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx')).CodeEditor }))
-const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }))
-const Comparison = lazy(async () => ({ default: (await import('./comparison.tsx')).Comparison }))
+const CodeEditor = lazyPart(async () => (await import('./code-editor.tsx')).CodeEditor)
+const Preview = lazyPart(async () => (await import('./preview.tsx')).Preview)
+const Comparison = lazyPart(async () => (await import('./comparison.tsx')).Comparison)
 
 const IDLE_AFTER = '5m'
 
