@@ -714,11 +714,16 @@ describe('a draft', () => {
       lock.slowSaves = []
       await settle(600)
       lock.change({ savedAt: 'while the answer is on its way' })
+      await settle()
+      expect(draft.state.status).toBe('saved')
+      lock.slowLoads = []
       left = [leave('ONE\ntwo\nthree')]
       pageEnds()
       await settle()
+      expect(draft.state).toMatchObject({ status: 'kept', content: 'ONE\ntwo\nthree' })
       for (const answer of lock.slowSaves.splice(0)) answer()
       lock.slowSaves = undefined
+      lock.slowLoads = undefined
       await settle(5000)
       expect(lock.content).toBe('ONE and more\ntwo\nthree')
       expect(draft.state).toMatchObject({ status: 'conflict', content: 'ONE\ntwo\nthree' })
