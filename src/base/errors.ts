@@ -10,8 +10,9 @@ export type LeaseErrorCode =
    */
   | 'lease-held'
   /**
-   * The lease ended before it was released. `cause` is the last renewal that failed, or what `work` threw. The
-   * message says why: the last error of the client's connection, or that this process was busy or stopped.
+   * The lease ended before it was released. `cause` is the last renewal that failed, or what `work` threw. `reason` is
+   * that of the event `lost`. The message says more: the last error of the client's connection, that this process was
+   * busy or stopped, or that another caller ended the lease.
    */
   | 'lease-lost'
   /** A guard, or a save of a document, was refused: a newer lease exists, or another lease has the same token. */
@@ -94,11 +95,24 @@ export type AutoSaveErrorCode =
   /** A newer version of Holdfast has saved here. Nothing is replaced or removed: update the page. */
   | 'other-format'
 
+/** Why a lease was lost. */
+export type LossReason =
+  /** The store refused the renewal. */
+  | 'refused'
+  /** The deadline passed without a successful renewal. */
+  | 'deadline'
+  /** Another caller took it over, or it was released by force. */
+  | 'ended'
+  /** The `retry` option gave up on renewing. */
+  | 'gave-up'
+
 export interface LeaseErrorDetails {
   readonly cause?: unknown
   readonly resource?: string | undefined
   /** The live leases, oldest first. */
   readonly holders?: readonly LeaseRecord[] | undefined
+  /** Why the lease was lost. */
+  readonly reason?: LossReason | undefined
 }
 
 /** Every error of Holdfast is one of these, or of a subclass. Decide by `code`; `retryable` says whether the same call may succeed later. */
@@ -114,6 +128,8 @@ export class LeaseError extends Error {
   declare readonly holders?: readonly LeaseRecord[]
   /** With `lease-held`: how long a lease that has ended still keeps the resource, in milliseconds. */
   declare readonly keptFor?: number
+  /** With `lease-lost`: why a lease was lost that its manager kept. */
+  declare readonly reason?: LossReason
 
   /**
    * Whether it is a `LeaseError` with this code; without a code, whether it is any. The compiler knows the code then.
@@ -132,6 +148,7 @@ export class LeaseError extends Error {
     this.code = code
     this.retryable = /^(lease-held|store-unavailable|not-finished|too-many)/.test(code)
     if (details.resource) this.resource = details.resource
+    if (details.reason) this.reason = details.reason
     const [holder] = details.holders ?? []
     if (!holder) return
     this.holders = details.holders as readonly LeaseRecord[]
@@ -139,12 +156,13 @@ export class LeaseError extends Error {
   }
 }
 
-/** A `LeaseError` whose code is known. Only `lease-held` has holders. */
+/** A `LeaseError` whose code is known. Only `lease-held` has holders, and only `lease-lost` a reason. */
 export type LeaseErrorOf<Code extends LeaseErrorCode> = LeaseError & {
   readonly code: Code
 } & (Code extends 'lease-held'
     ? unknown
-    : { readonly holder?: never; readonly holders?: never; readonly keptFor?: never })
+    : { readonly holder?: never; readonly holders?: never; readonly keptFor?: never }) &
+  (Code extends 'lease-lost' ? unknown : { readonly reason?: never })
 
 /** Returns a `LeaseError` as it is, and wraps anything else that a store threw. */
 export function asLeaseError(error: unknown, resource?: string): LeaseError {

@@ -3,13 +3,15 @@
 /** Longer words may differ in more letters: one letter per this number. */
 const LETTERS_PER_MISTAKE = 3
 
+const UNITS = /^(in|ms|millis|milliseconds|s|sec|secs|seconds|minutes)$/i
+
 /** Each option, and what other libraries call it. Of several that fit, the first one here is meant. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   wait: 'timeout acquireTimeout waitTime waitTimeout maxWait waitFor block blocking blockFor patience deadline',
   mode: 'exclusive readOnly read reader write writer rw kind type',
   share:
     'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared',
-  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseFor leaseTime leaseDuration lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
+  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseFor leaseTime leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
   heartbeat:
     'renew renewal renewEvery renewInterval autoRenew autoExtend extend refresh refreshInterval keepAlive watchdog interval automaticExtensionThreshold',
   debounce: 'delay interval throttle every',
@@ -89,6 +91,7 @@ const ELSEWHERE: readonly { readonly beside: string; readonly names: string; rea
     names: 'onLost onLoss onExpire onExpired onExpiry onAbort',
     meant: '`lease.onLost`',
   },
+  { beside: 'owner share', names: 'token fencing fencingToken fence', meant: '`lease.token`' },
   { beside: 'owner share', names: 'key resource lockName lockKey', meant: 'the first argument' },
   {
     beside: 'owner closeTimeout',
@@ -130,9 +133,15 @@ function elsewhere(name: string, known: readonly string[]): string | undefined {
 /** The known name that was probably meant; `undefined` if none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const words = name.split(/(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])|[-_\s]+/).reverse()
+  // `lease_time_ms` is a lease time.
+  const withoutUnit = words
+    .filter((word) => !UNITS.test(word))
+    .reverse()
+    .join('')
   return (
     alike(name, known, 0) ??
     synonym(name, known) ??
+    synonym(withoutUnit, known) ??
     alike(name, known) ??
     known.find((other) => name.length > 2 && other.toLowerCase().startsWith(name.toLowerCase())) ??
     // In English the last word names the thing: `abortSignal` is a signal.

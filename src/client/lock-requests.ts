@@ -20,7 +20,8 @@ export interface LockRequestsOptions {
   readonly expectResponse: () => (response: ApiResponse) => void
 }
 
-const NO_SESSION = "the session cookie is not kept; set headers: { authorization: 'Bearer …' }"
+const NO_SESSION =
+  "the session cookie is not kept. Call the server by the host name of the page (localhost is not 127.0.0.1), or set headers: { authorization: 'Bearer …' }"
 const LOCK = { ...TERMS, is_locked: 'boolean' } as const
 const SAVED = { token: 'number', saved_at: 'string' } as const
 

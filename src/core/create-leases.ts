@@ -87,14 +87,14 @@ export function createLeases(
         result = await (signal ? (await load()).withBoth(held, signal, work) : work(held, lease.signal))
       } catch (cause) {
         await lease[Symbol.asyncDispose]()
-        const reason = lossOf()
-        if (!reason || cause === reason) throw cause
+        const loss = lossOf()
+        if (!loss || cause === loss) throw cause
         // Whatever the work threw: another caller may have worked at the same time.
-        throw new LeaseError(reason.code, reason.message, { cause, resource: reason.resource })
+        throw new LeaseError(loss.code, loss.message, { ...loss, cause })
       }
       await lease[Symbol.asyncDispose]()
-      const reason = lossOf()
-      if (reason) throw reason
+      const loss = lossOf()
+      if (loss) throw loss
       return result
     },
 

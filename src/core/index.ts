@@ -47,11 +47,17 @@
  */
 export { type Clock, systemClock } from '../base/clock.ts'
 export { type Duration, parseDuration } from '../base/duration.ts'
-export { LeaseError, type LeaseErrorCode, type LeaseErrorDetails, type LeaseErrorOf } from '../base/errors.ts'
+export {
+  LeaseError,
+  type LeaseErrorCode,
+  type LeaseErrorDetails,
+  type LeaseErrorOf,
+  type LossReason,
+} from '../base/errors.ts'
 export type { JsonObject, JsonValue, LeaseRecord, PlainObject } from '../base/records.ts'
 export type { LeaseGroup } from './acquire-all.ts'
 export { createLeases } from './create-leases.ts'
-export type { Lease, LeaseEvent, LeaseEventBase, LeaseListener, LossReason } from './lease.ts'
+export type { Lease, LeaseEvent, LeaseEventBase, LeaseListener } from './lease.ts'
 export type {
   AdoptOptions,
   GroupWork,

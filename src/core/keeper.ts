@@ -1,10 +1,9 @@
 import { Stop } from '../base/abort.ts'
 import { answerWithin, noAnswer, settledWithin } from '../base/answer-within.ts'
 import { type Moment, moment } from '../base/clock.ts'
-import { asLeaseError, LeaseError } from '../base/errors.ts'
+import { asLeaseError, LeaseError, type LossReason } from '../base/errors.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import type { Context } from './context.ts'
-import type { LossReason } from './lease.ts'
 import type { CheckedOptions } from './options.ts'
 import { releaseInTime } from './release.ts'
 import { type Held, hasPassed, hold, nextDue } from './state.ts'
@@ -221,9 +220,12 @@ export function createKeeper(
     const isLate = reason === 'deadline' && !lastFailure
     if (isLate && unanswered) lastFailure = noAnswer(store, 'no answer to a renewal')
     const isBusy = isLate && heartbeat < Infinity
-    const why = lastFailure?.message ?? (isBusy && 'this process was busy or stopped')
+    const why =
+      reason === 'ended'
+        ? 'another caller ended it'
+        : (lastFailure?.message ?? (isBusy && 'this process was busy or stopped'))
     const message = `the lease of ${resource} was lost (${reason})${why ? `: ${why}` : ''}`
-    const error = new LeaseError('lease-lost', message, { resource, cause: lastFailure })
+    const error = new LeaseError('lease-lost', message, { resource, cause: lastFailure, reason })
     queue?.wake(resource)
     loss.abort(error)
     told.abort(error)

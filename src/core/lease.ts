@@ -1,5 +1,5 @@
 import type { Duration } from '../base/duration.ts'
-import type { LeaseError } from '../base/errors.ts'
+import type { LeaseError, LossReason } from '../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import type { LeaseTicket } from './ticket.ts'
 
@@ -55,17 +55,6 @@ export interface Lease extends AsyncDisposable {
   /** Ends the lease. Rejects only if the store could not be reached; the lease then ends with its TTL. */
   release(): Promise<void>
 }
-
-/** Why a lease was lost. */
-export type LossReason =
-  /** The store refused the renewal. */
-  | 'refused'
-  /** The deadline passed without a successful renewal. */
-  | 'deadline'
-  /** Another caller took it over, or it was released by force. */
-  | 'ended'
-  /** The `retry` option gave up on renewing. */
-  | 'gave-up'
 
 /** What every event of a manager has. */
 export interface LeaseEventBase {

@@ -43,6 +43,17 @@ it('a page whose own server is not Holdfast is told so', async () => {
   )
 })
 
+it('a page that calls its server by another name of the machine is told that the cookie is not kept', async () => {
+  const { page } = await open()
+  const { origin, hostname } = new URL(page.url())
+  const server = await serve({ origins: [origin] })
+  const other = hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+  expect(await acquireTwice(page, server.url.replace(/127\.0\.0\.1|localhost/, other))).toBe('error')
+  expect(await runScenario<typeof scenarios, 'why'>(page, 'why')).toContain(
+    'by the host name of the page (localhost is not 127.0.0.1)',
+  )
+})
+
 it('a page whose server has answered is told nothing when the server stops', async () => {
   const { page, warnings } = await open()
   const { origin } = new URL(page.url())

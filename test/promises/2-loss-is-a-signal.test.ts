@@ -139,6 +139,22 @@ describe('promise 2, loss is a signal', () => {
     expect(events.at(-1)).toMatchObject({ type: 'lost', reason: 'ended' })
   })
 
+  it('the error of a loss has the reason of the event, and says that another caller ended the lease', async () => {
+    const { clock, network, leases, store } = setUp()
+    const ended = await leases.acquire('ended', { ttl: 3000 })
+    const silent = await leases.acquire('silent', { ttl: 3000 })
+    network.faults = { failBefore: 1 }
+    await clock.advance(1100)
+    await store.release({ resource: 'ended', token: ended.token })
+    await clock.advance(3000)
+    expect(ended.signal.reason).toMatchObject({
+      code: 'lease-lost',
+      reason: 'ended',
+      message: 'the lease of ended was lost (ended): another caller ended it',
+    })
+    expect(silent.signal.reason).toMatchObject({ code: 'lease-lost', reason: 'deadline' })
+  })
+
   it('a lease stays lost, whatever comes later', async () => {
     const { clock, network, leases } = setUp()
     const lease = await leases.acquire('r', { ttl: 3000 })

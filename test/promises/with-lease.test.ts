@@ -24,6 +24,7 @@ describe('withLease with several names', () => {
     })
     await expect(working).rejects.toMatchObject({
       code: 'lease-lost',
+      reason: 'ended',
       resource: 'b',
       cause: { message: 'stopped' },
     })

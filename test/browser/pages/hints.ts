@@ -12,6 +12,9 @@ export const scenarios = {
     return lock.state.phase
   },
 
+  /** Why the same lock was refused. */
+  why: async () => lock.state.error?.message,
+
   /** Whether the same lock can save. */
   save: () =>
     lock.save('text').then(
