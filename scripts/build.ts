@@ -1,9 +1,12 @@
 /** Builds the library, its style sheets and the pages into `dist`, or into the directory that is given. */
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { bundlePackages } from './bundle-packages.ts'
 import { writeCommonJsEntries } from './commonjs-entries.ts'
 import { compressPages } from './compress-pages.ts'
 import { root, runTool } from './run-tool.ts'
+import { stripComments } from './strip-comments.ts'
+import { trimDeclarations } from './trim-declarations.ts'
 
 const [, , target = join(root, 'dist')] = process.argv
 const directory = resolve(target)
@@ -18,7 +21,11 @@ for (const sheet of globSync(['**/*.css', '**/*.css.d.ts'], { cwd: join(root, 's
   cpSync(join(root, 'src', sheet), join(directory, sheet))
 
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const entries = Object.values<{ readonly default?: string }>(exports).map((entry) => entry.default ?? '')
-writeCommonJsEntries(
-  entries.filter((path) => path.endsWith('.js')).map((path) => path.replace('./dist', directory)),
-)
+const entries = Object.values<{ readonly default?: string }>(exports)
+  .flatMap((entry) => entry.default ?? [])
+  .filter((path) => path.endsWith('.js'))
+  .map((path) => path.replace('./dist', directory))
+stripComments(directory)
+trimDeclarations(directory, entries)
+writeCommonJsEntries(entries)
+await bundlePackages(directory)

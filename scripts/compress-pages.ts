@@ -1,18 +1,16 @@
-/** Compresses the files of the pages once, at the build, so that the server need not do it for each request. */
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+/**
+ * Compresses the scripts and style sheets of the pages once, at the build. Only the compressed form is kept: the server
+ * changes it for a client that does not know Brotli.
+ */
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-
-/** A smaller file fits into one packet anyway. */
-const SMALLEST_BYTES = 1024
+import { brotliCompressSync, constants } from 'node:zlib'
 
 export function compressPages(directory: string): void {
-  for (const name of globSync('**/*.{html,js,css,svg}', { cwd: directory })) {
+  for (const name of globSync('assets/*.{js,css}', { cwd: directory })) {
     const path = join(directory, name)
-    const content = readFileSync(path)
-    if (content.length < SMALLEST_BYTES) continue
     const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
-    writeFileSync(`${path}.br`, brotliCompressSync(content, quality))
-    writeFileSync(`${path}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }))
+    writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path), quality))
+    rmSync(path)
   }
 }

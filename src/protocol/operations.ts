@@ -2,21 +2,42 @@ import * as v from 'valibot'
 import { instant, personName, token } from './fields.ts'
 import { viewer } from './leases.ts'
 
+const ACTIONS = ['lock', 'unlock', 'expired', 'take-over', 'force-release', 'delete'] as const
+
+/** Types that the server exports are written out, so that they need no type of Valibot. */
+export interface AuditEntry {
+  /** ISO 8601, by the clock of the server's store. */
+  at: string
+  action: (typeof ACTIONS)[number]
+  resource: string
+  /** 0 for a deletion. */
+  token: number
+  /** The owner of the lease, or who deleted the content: a public id. */
+  owner: string
+  /** The name that the owner showed to others. */
+  owner_name?: string
+  /** Who did it, if it was not the owner: a public id. */
+  by?: string
+}
 export const auditEntry = v.object({
   at: instant,
-  action: v.picklist(['lock', 'unlock', 'expired', 'take-over', 'force-release', 'delete']),
+  action: v.picklist(ACTIONS),
   resource: v.string(),
-  /** 0 for a deletion. */
   token,
-  /** The owner of the lease, or who deleted the content: a public id. */
   owner: v.string(),
-  /** The name that the owner showed to others. */
   owner_name: v.exactOptional(v.string()),
-  /** Who did it, if it was not the owner: a public id. */
   by: v.exactOptional(v.string()),
-})
+}) satisfies v.GenericSchema<AuditEntry>
+
 /** The newest entry is first. `next` is the `before` of the following page. */
-export const auditPage = v.object({ entries: v.array(auditEntry), next: v.exactOptional(v.number()) })
+export interface AuditPage {
+  entries: AuditEntry[]
+  next?: number
+}
+export const auditPage = v.object({
+  entries: v.array(auditEntry),
+  next: v.exactOptional(v.number()),
+}) satisfies v.GenericSchema<AuditPage>
 
 const count = v.number()
 const statsBucket = v.object({
@@ -59,20 +80,21 @@ export const stats = v.object({
   buckets: v.array(statsBucket),
 })
 
-/** Events of Holdfast's parts. Only their common form is checked. */
+/** An event of one of Holdfast's parts. Only its common form is checked. */
+export interface TelemetryEvent {
+  type: string
+  [field: string]: unknown
+}
 export const telemetryBatch = v.object({
   events: v.pipe(v.array(v.looseObject({ type: v.pipe(v.string(), v.maxLength(100)) })), v.maxLength(500)),
-})
+}) satisfies v.GenericSchema<{ events: TelemetryEvent[] }>
 export const telemetryAccepted = v.object({ accepted: count })
 
 /** Every error has a stable `error`. The `message` is for people. */
 export const errorBody = v.looseObject({ error: v.string(), message: v.string() })
 
-export type AuditEntry = v.InferOutput<typeof auditEntry>
-export type AuditPage = v.InferOutput<typeof auditPage>
 export type Stats = v.InferOutput<typeof stats>
 export type StatsBucket = v.InferOutput<typeof statsBucket>
-export type TelemetryEvent = v.InferOutput<typeof telemetryBatch>['events'][number]
 
 export const channelAuthRequest = v.object({
   socket_id: v.pipe(v.string(), v.regex(/^\d{1,20}\.\d{1,20}$/)),

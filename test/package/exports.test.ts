@@ -1,9 +1,10 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BUNDLED } from '../../scripts/bundle-packages.ts'
 import { root } from '../../scripts/run-tool.ts'
 import { codeOf } from '../docs/blocks.ts'
 import { manifest } from './manifest.ts'
@@ -173,7 +174,7 @@ describe('the package', () => {
 
   it("the package carries 'use client' in holdfast/react", () => {
     const entry = join(packed.consumer, 'node_modules/holdfast/dist/react/index.js')
-    expect(readFileSync(entry, 'utf8')).toMatch(/^'use client'/)
+    expect(readFileSync(entry, 'utf8')).toMatch(/^"use client"/)
   })
 
   it('the package runs the script of the README, pasted: two processes take turns', async () => {
@@ -189,6 +190,24 @@ describe('the package', () => {
     const response = await fetch(url, { method: 'POST', headers: { origin: 'http://localhost:5173' } })
     expect(response.status).toBe(200)
     expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
+  })
+
+  it('the package needs no other package, and takes at most 3.5 MB', () => {
+    const installed = join(packed.consumer, 'node_modules/holdfast')
+    expect(manifest.dependencies).toBeUndefined()
+    const files = globSync('**/*.*', { cwd: installed }).map((name) => join(installed, name))
+    const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
+    console.log(`the package: ${(bytes / 1e6).toFixed(2)} MB`)
+    expect(bytes).toBeLessThan(3.5e6)
+  })
+
+  it('the package has the licence of each package that is bundled in it', () => {
+    const licences = readFileSync(
+      join(packed.consumer, 'node_modules/holdfast/dist/packages/LICENSES.txt'),
+      'utf8',
+    )
+    for (const name of BUNDLED) expect(licences).toContain(`${name} `)
+    expect(licences).toMatch(/^ws [\d.]+ \(MIT\)\n\n\S/m)
   })
 
   it('the package holds no tests', () => {

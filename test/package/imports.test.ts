@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { BUNDLED } from '../../scripts/bundle-packages.ts'
 import { root } from '../../scripts/run-tool.ts'
 import { manifest } from './manifest.ts'
 import { violations } from './rules.ts'
 import { readSource } from './source-file.ts'
 
-const packages = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+const packages = [...BUNDLED, ...Object.keys(manifest.peerDependencies)]
 const sources = globSync('src/**/*.{ts,tsx}', { cwd: root }).toSorted()
 
 describe('the source', () => {

@@ -11,7 +11,8 @@ interface Manifest {
   /** Modules that a bundler for pages replaces, and those that it takes instead. */
   readonly browser: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | Entry>>
-  readonly dependencies: Readonly<Record<string, string>>
+  /** There are none: what the code needs is bundled. */
+  readonly dependencies?: never
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 

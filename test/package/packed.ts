@@ -9,11 +9,10 @@ import { root, toolEnvironment } from '../../scripts/run-tool.ts'
 import { createLeases } from '../../src/core/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { HANG_MS } from '../hang-limit.ts'
-import { manifest } from './manifest.ts'
 
 export interface Packed extends AsyncDisposable {
   readonly tarball: string
-  /** A project that has installed the package with its dependencies, and React. */
+  /** A project that has installed the package, and React. */
   readonly consumer: string
 }
 
@@ -21,11 +20,11 @@ export interface Packed extends AsyncDisposable {
 const REACT = ['react', '@types/react']
 
 /** What is packed as it is. */
-const COPIED = ['package.json', 'LICENSE', 'docs']
+const COPIED = ['package.json', 'README.md', 'LICENSE']
 
 /** All files that the tarball depends on. */
 const SOURCES = [
-  ...['src/**/*.*', 'web/**/*.*', 'docs/**/*.*', 'scripts/*.ts', 'LICENSE'],
+  ...['src/**/*.*', 'web/**/*.*', 'scripts/*.ts', 'README.md', 'LICENSE'],
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
 ]
 
@@ -111,7 +110,7 @@ async function install(tarball: string, consumer: string): Promise<void> {
   await mkdir(join(consumer, 'node_modules'), { recursive: true })
   await run(consumer, 'tar', '-xzf', tarball)
   await rename(join(consumer, 'package'), join(consumer, 'node_modules/holdfast'))
-  for (const dependency of [...Object.keys(manifest.dependencies), ...REACT]) {
+  for (const dependency of REACT) {
     const place = join(consumer, 'node_modules', dependency)
     await mkdir(dirname(place), { recursive: true })
     await symlink(join(root, 'node_modules', dependency), place)

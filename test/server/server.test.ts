@@ -167,6 +167,35 @@ describe('a server on SQLite', () => {
     expect((await browserAt(server.url).call('GET', '/..%2f..%2fetc%2fpasswd')).status).toBe(404)
   })
 
+  it('a server on SQLite serves a file that exists only compressed, also to a browser that does not know Brotli', async () => {
+    const assets = join(directory, 'packed')
+    mkdirSync(join(assets, 'assets'), { recursive: true })
+    const text = 'export {}'
+    writeFileSync(join(assets, 'assets', 'main-a1b2c3d4.js.br'), brotliCompressSync(text))
+    await using server = await start({ assets })
+    const url = `${server.url}/assets/main-a1b2c3d4.js`
+    const tags = new Set<string | null>()
+    for (const [accepted, encoding] of [
+      ['gzip, deflate, br', 'br'],
+      ['br;q=0.5', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0', null],
+    ] as const) {
+      const found = await fetch(url, { headers: { 'accept-encoding': accepted } })
+      expect([accepted, found.headers.get('content-encoding')]).toEqual([accepted, encoding])
+      expect(found.headers.get('vary')).toContain('Accept-Encoding')
+      expect(found.headers.get('content-type')).toContain('javascript')
+      expect(found.headers.get('cache-control')).toContain('immutable')
+      expect(await found.text()).toBe(text)
+      tags.add(found.headers.get('etag'))
+    }
+    expect(tags.size).toBe(3)
+    const [tag = ''] = tags
+    const again = await fetch(url, { headers: { 'accept-encoding': 'br', 'if-none-match': tag ?? '' } })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+    expect((await fetch(`${server.url}/assets/..%2fassets/main-a1b2c3d4.js`)).status).toBe(404)
+  })
+
   it('a server on SQLite serves pages compressed as the browser accepts it, and only once while they do not change', async () => {
     const assets = join(directory, 'compressed')
     mkdirSync(join(assets, 'assets'), { recursive: true })

@@ -6,6 +6,7 @@ import type { ChannelsHub } from '../channels/index.ts'
 import type { LockServer } from '../create.ts'
 import { connectionOf, headersOf } from '../http/request-headers.ts'
 import { isForService } from './node-listener.ts'
+import { type PackedFile, packedFiles } from './packed-files.ts'
 
 /** Pages may load only their own files, and be shown in a frame of their own: the editor shows two people in one window. A worker may be created from a blob. */
 const PAGE_POLICY =
@@ -32,18 +33,16 @@ export function assetHandler(
     // A file `x.js` may have `x.js.br` and `x.js.gz` beside it.
     precompressed: true,
     onFound(path, context) {
-      context.header('ETag', tagOf(path))
-      context.header('Vary', 'Accept-Encoding')
-      context.header('Cache-Control', HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache')
-      context.header('Content-Security-Policy', PAGE_POLICY)
-      context.header('X-Content-Type-Options', 'nosniff')
-      context.header('Referrer-Policy', 'no-referrer')
+      for (const [name, value] of Object.entries(headersOfFile(path))) context.header(name, value)
     },
   })
+  const packed = packedFiles(directory)
   app.get('*', async (context, next) => {
     const { host } = senderOf(headersOf(context), connectionOf(context))
     const isPage = !isForService(context.req.path) && isOwnHost(host || new URL(context.req.url).host)
     if (!isPage) return next()
+    const file = packed.get(context.req.path)
+    if (file) return unlessUnchanged(context.req.raw, await unpacked(file, context.req.raw))
     const found = await files(context, next)
     return found instanceof Response ? unlessUnchanged(context.req.raw, found) : found
   })
@@ -51,10 +50,35 @@ export function assetHandler(
   return (request, env) => app.fetch(request, env)
 }
 
+function headersOfFile(path: string): Record<string, string> {
+  return {
+    ETag: tagOf(path),
+    Vary: 'Accept-Encoding',
+    'Cache-Control': HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'Content-Security-Policy': PAGE_POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+  }
+}
+
+async function unpacked({ path, type, encodings }: PackedFile, request: Request): Promise<Response> {
+  const encoding = accepts(request, 'br') ? 'br' : accepts(request, 'gzip') ? 'gzip' : 'identity'
+  const headers = { ...headersOfFile(path), ETag: tagOf(path, encoding), 'Content-Type': type }
+  const named = encoding === 'identity' ? {} : { 'Content-Encoding': encoding }
+  return new Response(await encodings[encoding](), { headers: { ...headers, ...named } })
+}
+
+function accepts(request: Request, encoding: string): boolean {
+  const accepted = request.headers.get('Accept-Encoding')?.split(',') ?? []
+  return accepted.some((one) => {
+    const [name, quality = ''] = one.split(';').map((part) => part.trim())
+    return name === encoding && !/^q=0(\.0*)?$/.test(quality)
+  })
+}
+
 /** Each encoding of a file is another representation, so it has another tag. */
-function tagOf(path: string): string {
+function tagOf(path: string, encoding = /\.(br|gz)$/.exec(path)?.[1] ?? ''): string {
   const { size, mtimeMs } = statSync(path)
-  const encoding = /\.(br|gz)$/.exec(path)?.[1] ?? ''
   return `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}${encoding}"`
 }
 

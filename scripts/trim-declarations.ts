@@ -1,0 +1,53 @@
+/**
+ * Removes the declarations that no entry of the package reaches. A declaration may name a type of a bundled package,
+ * such as Hono's: it is there if the user has that package, and `any` if not.
+ */
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseSync } from 'rolldown/utils'
+import { isBundled } from './bundle-packages.ts'
+
+/** `modules`: the paths of the entries, such as `dist/core/index.js`. */
+export function trimDeclarations(dist: string, modules: readonly string[]): void {
+  const reached = new Set<string>()
+  const visit = (path: string) => {
+    if (reached.has(path) || !existsSync(path)) return
+    reached.add(path)
+    const inline = readFileSync(path, 'utf8').matchAll(/\bimport\(["']([^"']+)["']\)/g)
+    const all = [
+      ...specifiersOf(path).map(({ value }) => value),
+      ...[...inline].map(([, value = '']) => value),
+    ]
+    for (const value of all)
+      if (value.startsWith('.')) visit(join(dirname(path), value.replace(/\.[jt]sx?$/, '.d.ts')))
+  }
+  for (const path of modules) visit(path.replace(/\.js$/, '.d.ts'))
+  for (const name of globSync('**/*.d.ts', { cwd: dist, exclude: ['**/*.css.d.ts'] })) {
+    const path = join(dist, name)
+    if (!reached.has(path)) rmSync(path)
+    else ignoreMissing(path)
+  }
+}
+
+function ignoreMissing(path: string): void {
+  let text = readFileSync(path, 'utf8')
+  for (const { value, statement } of specifiersOf(path).toReversed())
+    if (isBundled(value)) text = `${text.slice(0, statement)}/** @ts-ignore */\n${text.slice(statement)}`
+  writeFileSync(path, text)
+}
+
+interface Specifier {
+  readonly value: string
+  /** Where its statement begins. */
+  readonly statement: number
+}
+
+function specifiersOf(path: string): Specifier[] {
+  const found: Specifier[] = []
+  for (const node of parseSync(path, readFileSync(path, 'utf8')).program.body) {
+    const isFrom = node.type === 'ImportDeclaration' || /^Export(All|Named)Declaration$/.test(node.type)
+    const source = isFrom && 'source' in node ? node.source : null
+    if (source && 'value' in source) found.push({ value: String(source.value), statement: node.start })
+  }
+  return found
+}
