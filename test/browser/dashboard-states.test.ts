@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchChromium } from './chromium.ts'
 import { ADMIN_TOKEN, type PagesServer, servePages } from './pages-server.ts'
-import { accessibilityProblems, keepPictures } from './screens.ts'
+import { accessibilityProblems, keepPictures, overflow } from './screens.ts'
 
 const LONG_NAME = `export:${'a-long-part/'.repeat(15)}end`
 const TTL_MS = 3_600_000
@@ -143,6 +143,7 @@ describe('every state of the dashboard', () => {
       .poll(() => waiters.allTextContents())
       .toEqual(['1deploy:1 exclusive', '2web-9:3 reader', '3worker-7:90 up to 5'])
     expect(await drawer().locator('.holder-name bdi').allTextContents()).toEqual(['Mika', 'Ken', 'Zoe'])
+    expect(await overflow(page)).toBe(0)
     await isAccessible('holders')
     await drawer().getByRole('button', { name: 'End this lease' }).nth(1).click()
     await page.getByRole('dialog').getByText('Ken will lose it at once').waitFor()

@@ -4,7 +4,7 @@ import { type BlockFontOptions, setBlockFont } from './block-font.ts'
 import { launchChromium } from './chromium.ts'
 import { EditorWindow } from './editor-window.ts'
 import { GRACE_MS, type PagesServer, servePages, TTL_MS } from './pages-server.ts'
-import { accessibilityProblems, keepPictures } from './screens.ts'
+import { accessibilityProblems, keepPictures, overflow } from './screens.ts'
 
 const ROOM = 'minutes'
 /** Fonts of users differ in the width of letters, and in how far they reach above and below the line. */
@@ -87,6 +87,7 @@ describe('every state of the editor, as two people see it', () => {
     await ken.untilBanner('いま編集している人はいません。')
     await mika.page.getByText('Empty', { exact: true }).waitFor()
     await ken.page.getByText('空の文書').waitFor()
+    expect(await overflow(mika.page)).toBe(0)
     expect([await mika.isWritable(), await ken.isWritable()]).toEqual([false, false])
   })
 

@@ -20,10 +20,16 @@ export async function accessibilityProblems(page: Page | Frame): Promise<string[
   })
 }
 
+/** By how many pixels the page is higher than the screen: a scrollbar that comes and goes moves everything. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollHeight - innerHeight)
+}
+
 /** Keeps pictures of the page, if somebody wants to look at them. */
 export async function keepPictures(page: Page, name: string): Promise<void> {
   if (!DIRECTORY) return
   mkdirSync(DIRECTORY, { recursive: true })
+  await page.evaluate(hideChoices)
   const before = { size: page.viewportSize(), ...(await preferences(page)) }
   for (const lang of ['en', 'ja'])
     for (const theme of ['light', 'dark'])
@@ -35,6 +41,12 @@ export async function keepPictures(page: Page, name: string): Promise<void> {
       }
   await choose(page, before.lang, before.theme)
   if (before.size) await page.setViewportSize(before.size)
+}
+
+/** A choice for a picture is no input of the person: an idle holder stays idle. The page itself hears of the change. */
+function hideChoices(): void {
+  const hide = (event: Event) => event.target instanceof HTMLSelectElement && event.stopPropagation()
+  addEventListener('input', hide, { capture: true })
 }
 
 async function choose(page: Page, lang: string, theme: string): Promise<void> {
