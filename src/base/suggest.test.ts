@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { createAutoSave } from '../autosave/index.ts'
 import { httpStore } from '../client/http-store.ts'
-import { createDocumentLock } from '../client/index.ts'
+import { createDocumentLock, createDraft } from '../client/index.ts'
 import { createLeases } from '../core/index.ts'
 import { guardTable } from '../guard/index.ts'
 import { idempotent } from '../idempotency/index.ts'
@@ -13,6 +13,7 @@ import { createServer } from '../server/node/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import { redisStore } from '../stores/redis/index.ts'
+import { sqliteStore } from '../stores/sqlite/index.ts'
 import { createSync, memoryStorage } from '../sync/index.ts'
 import { httpSink } from '../telemetry/index.ts'
 import { chaosStore } from '../testing/index.ts'
@@ -40,6 +41,15 @@ const calls = {
   createServer: (options: object) => createServer({ store: memoryStore(), ...options }),
   settings: (settings: object) => createServer({ store: memoryStore(), settings }),
   createDocumentLock: async (options: object) => createDocumentLock('room', options),
+  createDraft: async (options: object) => {
+    const lock = createDocumentLock('room', { url: 'http://localhost' })
+    try {
+      createDraft(lock, options)
+    } finally {
+      await lock.close()
+    }
+  },
+  sqliteStore: async (options: object) => sqliteStore(':memory:', options),
   httpStore: async (options: object) => httpStore('http://localhost', options),
   createAutoSave: async (options: object) => createAutoSave({ read: () => 1, namespace: 'x', ...options }),
   createSync: async (options: object) => createSync({ storage: memoryStorage(), ...options } as never),
@@ -69,6 +79,14 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['acquire', 'time_to_live_ms', 'ttl'],
     ['acquire', 'leaseTimeInSeconds', 'ttl'],
     ['acquire', 'fencingToken', 'lease.token'],
+    ['acquire', 'fencing_token', 'lease.token'],
+    ['acquire', 'leaseTimeout', 'ttl'],
+    ['acquire', 'tryOnce', 'tryAcquire'],
+    ['createAutoSave', 'onSave', 'onEvent'],
+    ['createAutoSave', 'maxSize', 'maxBytes'],
+    ['createDraft', 'debounce', 'saveAfter'],
+    ['createDraft', 'onChange', 'draft.subscribe'],
+    ['createServer', 'onError', 'log'],
     ['acquire', 'timeout', 'wait'],
     ['acquire', 'acquireTimeout', 'wait'],
     ['acquire', 'timeoutMs', 'wait'],
@@ -205,6 +223,8 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['createLeases', 'keyPrefix', '`prefix` of the store'],
     ['acquire', 'key', 'the first argument'],
     ['createDocumentLock', 'room', 'the first argument'],
+    ['once.run', 'idempotencyKey', 'the first argument'],
+    ['sqliteStore', 'path', 'the first argument'],
     ['createDocumentLock', 'ttl', '`ttl` in the settings of the server'],
     ['createDocumentLock', 'heartbeatInterval', '`heartbeat` in the settings of the server'],
   ] as const)('%s({ %s }) → %s, which is no option of this call', async (call, name, meant) => {
@@ -225,6 +245,7 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['secret', 'cookieSecrets'],
     ['tlsCertificate', 'tlsCert'],
     ['bodyLimit', 'maxBody'],
+    ['maxBodySize', 'maxBody'],
     ['maxConnections', 'maxSockets'],
   ])('a setting of the server: %s → %s', async (name, meant) => {
     await expect(calls.settings({ [name]: 1 })).rejects.toThrow(

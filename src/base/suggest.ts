@@ -11,10 +11,13 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   mode: 'exclusive readOnly read reader write writer rw kind type',
   share:
     'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared',
-  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseFor leaseTime leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
+  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseMillis leaseFor leaseTime leaseTimeout leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
   heartbeat:
     'renew renewal renewEvery renewInterval autoRenew autoExtend extend refresh refreshInterval keepAlive watchdog interval automaticExtensionThreshold',
   debounce: 'delay interval throttle every',
+  saveAfter: 'debounce delay interval throttle every',
+  saveWithin: 'maxWait maxDelay maxInterval idle',
+  maxBytes: 'maxSize size sizeLimit limit quota',
   retry:
     'retries retryCount retryDelay retryJitter retryInterval retryStrategy backoff delay acquireAttemptsLimit jitter',
   maxAttempts: 'attempts tries maxTries maxRetries retries retryCount',
@@ -27,7 +30,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   signal: 'abort abortSignal abortController controller cancel cancelToken cancellation',
   atLeast: 'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle',
   lockDelay: 'delayAfterExpiry gracePeriod grace',
-  onEvent: 'listener callback log logger onChange onLost events on',
+  onEvent: 'listener callback log logger onChange onSave onSaved onState onError onLost events on',
   closeTimeout: 'shutdownTimeout shutdown drainTimeout drain stopTimeout gracePeriod grace',
   callTimeout: 'timeout requestTimeout commandTimeout queryTimeout storeTimeout connectTimeout',
   clock: 'now time timer timers date',
@@ -53,7 +56,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   documents: 'contents content documentStore docs texts',
   audit: 'auditLog auditTrail trail',
   bus: 'pubsub broker broadcast events emitter',
-  log: 'logger logging',
+  log: 'logger logging onError onLog',
   origins: 'cors allowedOrigins corsOrigins',
   host: 'hostname address bind',
   name: 'user userName username displayName label',
@@ -63,7 +66,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   idleAfter: 'idle idleTimeout inactivity',
   cookieSecrets: 'secret sessionSecret cookieSecret',
   tlsCert: 'cert certificate',
-  maxBody: 'bodyLimit bodySize limit',
+  maxBody: 'bodyLimit bodySize maxBodySize limit',
   maxSockets: 'connections maxConnections',
   takeoverAfter: 'steal stale staleAfter ttl lockTimeout timeout expiry',
   read: 'content getContent value getValue state getState snapshot getSnapshot data getData serialize',
@@ -82,7 +85,7 @@ const ELSEWHERE: readonly { readonly beside: string; readonly names: string; rea
   // Only where one can wait is there a method that does not.
   {
     beside: 'owner wait',
-    names: 'ifAvailable nonBlocking noWait throwOnTimeout failIfHeld',
+    names: 'ifAvailable nonBlocking noWait tryOnce once throwOnTimeout failIfHeld',
     meant: '`tryAcquire`',
   },
   { beside: 'owner wait', names: 'force steal', meant: '`release`' },
@@ -98,6 +101,13 @@ const ELSEWHERE: readonly { readonly beside: string; readonly names: string; rea
     names: 'prefix keyPrefix namespace keyspace',
     meant: '`prefix` of the store',
   },
+  {
+    beside: 'maxAttempts callTimeout',
+    names: 'key id jobId idempotencyKey dedupe dedupeKey',
+    meant: 'the first argument',
+  },
+  { beside: 'synchronous table', names: 'file filename path database db', meant: 'the first argument' },
+  { beside: 'saveAfter saveWithin', names: 'onChange onState onUpdate onSave', meant: '`draft.subscribe`' },
   { beside: 'url idleAfter', names: 'room roomId document documentId', meant: 'the first argument' },
   { beside: 'url idleAfter', names: 'onChange onState onStateChange onUpdate', meant: '`lock.subscribe`' },
   { beside: 'url idleAfter', names: 'autoAcquire acquire eager', meant: '`lock.acquire`' },
@@ -122,9 +132,10 @@ export function suggest(name: string, known: readonly string[]): string {
 }
 
 function elsewhere(name: string, known: readonly string[]): string | undefined {
+  const joined = name.replaceAll(/[-_]/g, '').toLowerCase()
   const found = ELSEWHERE.find(
     ({ beside, names }) =>
-      names.toLowerCase().split(' ').includes(name.toLowerCase()) &&
+      names.toLowerCase().split(' ').includes(joined) &&
       beside.split(' ').every((other) => known.includes(other)),
   )
   return found?.meant
