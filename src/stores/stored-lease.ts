@@ -43,7 +43,7 @@ export function decodeRow(stored: unknown): LeaseRow | null {
   const waiters = line.map((waiter) => ({ ...waiter, share: decodeShare(Object(waiter).share) }))
   if (!waiters.every(isWaiter)) return null
   const queue = new Map(waiters.map((waiter) => [waiter.id, waiter]))
-  return { resource, token, leases, endedAt: Number(endedAt) || 0, queue, reserved }
+  return { resource, token, leases, endedAt: isTime(endedAt) ? endedAt : 0, queue, reserved }
 }
 
 /** As `StoredLease`, with a share that JSON can carry. */

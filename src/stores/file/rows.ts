@@ -47,6 +47,7 @@ export function decode(text: string): Saved | null {
     isToken(token) &&
     isTime(endedAt) &&
     Array.isArray(changed) &&
+    changed.every((id) => typeof id === 'string') &&
     typeof forgotten === 'boolean'
   if (!isWhole || !leases || !ended) return null
   return { row: { ...newRow(resource, token), leases, endedAt }, ended, changed, forgotten }
@@ -54,7 +55,8 @@ export function decode(text: string): Saved | null {
 
 /** Whether only a newer version of Holdfast can read it. */
 export function isNewer(text: string): boolean {
-  return Number(Object(parse(text)).format) > FORMAT
+  const { format } = Object(parse(text))
+  return typeof format === 'number' && format > FORMAT
 }
 
 interface Fields {
@@ -107,7 +109,7 @@ function isEnded(lease: Record<string, unknown>): lease is Record<string, unknow
     (metadata === null || isObject(metadata)) &&
     (share === null || isShare(share)) &&
     [acquiredAt, expiresAt, remaining].every(isTime) &&
-    ['released', 'expired', 'taken-over'].includes(String(state))
+    ['released', 'expired', 'taken-over'].includes(state as string)
   )
 }
 

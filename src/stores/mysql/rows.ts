@@ -2,7 +2,7 @@
 import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { JsonObject, LeaseRecord } from '../../base/records.ts'
-import { decodeShare } from '../../base/share.ts'
+import { decodeShare, isShare } from '../../base/share.ts'
 import { type MysqlRow, mysqlText as text } from '../../clients/mysql.ts'
 import { MILLISECOND } from './units.ts'
 
@@ -103,7 +103,9 @@ function metadataOf(stored: unknown): JsonObject | null {
 }
 
 export function shareOf(stored: unknown): number | null {
-  return decodeShare(stored === null ? null : Number(stored))
+  const share = decodeShare(stored === null ? null : Number(stored))
+  if (share === null || isShare(share)) return share
+  throw unexpected('a share', text(stored))
 }
 
 export function millis(microseconds: unknown): number {

@@ -40,10 +40,13 @@ describe('unpack', () => {
       expect(unpackLive(free, 1)).toBe(null)
   })
 
-  it.each(['1 1 1 1 c', 'F 1 1 1 1 1 c x', 'F 1 1 1 1 1 c x null', 'F 1 1 1 1 1 c x {"id":1}', 'F 1'])(
-    'rejects %j',
-    (text) => {
-      expect(() => unpackLive(text, 0)).toThrow('Redis: a value is not a lease')
-    },
-  )
+  const ABOUT = '{"resource":"r","id":"x","owner":"Mika"}'
+  it.each([
+    ...['1 1 1 1 c', 'F 1 1 1 1 1 c x', 'F 1 1 1 1 1 c x null', 'F 1 1 1 1 1 c x {"id":1}', 'F 1'],
+    `F 99999999999999999999 1 1 1 1 c x ${ABOUT}`,
+    `S0:0:0:0 1 1 1 1 1 c x ${ABOUT}`,
+    `F 1 1 1 1 1 c x ${ABOUT.replace('}', ',"metadata":[]}')}`,
+  ])('rejects %j', (text) => {
+    expect(() => unpackLive(text, 0)).toThrow('Redis: a value is not a lease')
+  })
 })

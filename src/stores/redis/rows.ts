@@ -13,9 +13,10 @@
  * and release touch nothing but the row. When a row is deleted, its token becomes the floor for every new row of the
  * shard.
  */
+import { isObject } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../base/records.ts'
-import { decodeShare, encodeShare } from '../../base/share.ts'
+import { decodeShare, encodeShare, isShare } from '../../base/share.ts'
 import type { Ask, WaitingRecord } from '../../core/index.ts'
 
 /**
@@ -117,18 +118,22 @@ export function unpackWaiter(member: unknown): Omit<WaitingRecord, 'place'> | nu
   try {
     const owner: unknown = JSON.parse(packed)
     if (typeof owner !== 'string') return null
-    return { id: decodeURIComponent(id), owner, share: unpackShare(share) }
+    const allowed = unpackShare(share)
+    if (allowed !== null && !isShare(allowed)) return null
+    return { id: decodeURIComponent(id), owner, share: allowed }
   } catch {
     return null
   }
 }
 
-/** The lease in a row at `now`, or at the time of its last change. */
+/** The lease in a row at `now`, or at the time of its last change. Throws if the row is damaged. */
 export function unpack(row: string, state: LeaseRecord['state'], now?: number): LeaseRecord {
-  const [, kind = '', token, , acquired, since, span, , , about] = HELD_TEXT.exec(row) ?? []
-  const { resource, id, owner, metadata } = parse(about)
-  if (typeof resource !== 'string' || typeof id !== 'string' || typeof owner !== 'string')
-    throw new LeaseError('store-failed', `Redis: a value is not a lease: ${JSON.stringify(row.slice(0, 80))}`)
+  const [, kind = '', token, , acquired, since, span, , , packed] = HELD_TEXT.exec(row) ?? []
+  const about = parse(packed)
+  const share = unpackShare(SHARE.exec(kind)?.[1])
+  const areNumbers = [token, acquired, since, span].every((text) => Number.isSafeInteger(Number(text)))
+  if (!isAbout(about) || !areNumbers || !(share === null || isShare(share))) throw damaged(row)
+  const { resource, id, owner, metadata } = about
   const at = now ?? Number(since)
   const ends = Math.min(Number(since), at) + Number(span)
   return {
@@ -137,7 +142,7 @@ export function unpack(row: string, state: LeaseRecord['state'], now?: number): 
     owner,
     token: Number(token),
     metadata: metadata ?? null,
-    share: unpackShare(SHARE.exec(kind)?.[1]),
+    share,
     acquiredAt: Math.floor(Number(acquired) / 1000),
     expiresAt: Math.floor(ends / 1000),
     remaining: state === 'held' ? (ends - at) / 1000 : 0,
@@ -188,6 +193,7 @@ function unpackKept(row: string, now: number): LeaseRecord | null {
   if (atLeast === undefined || lockDelay === undefined) return null
   const lapsed = Number(since) + Number(span) + lockDelay
   const until = kept || Math.max(lapsed, atLeast > 0 ? Number(acquired) + atLeast : 0)
+  if (!Number.isSafeInteger(until)) throw damaged(row)
   const left = Math.min(until - now, Math.max(atLeast, lockDelay))
   if (left <= 0) return null
   const expiresAt = Math.floor((now + left) / 1000)
@@ -212,4 +218,18 @@ function parse(about: string | undefined): Partial<LeaseRecord> {
   } catch {
     return {}
   }
+}
+
+type About = Pick<LeaseRecord, 'resource' | 'id' | 'owner'> & Partial<Pick<LeaseRecord, 'metadata'>>
+
+function isAbout(about: Partial<LeaseRecord>): about is About {
+  const { resource, id, owner, metadata = null } = about
+  return (
+    [resource, id, owner].every((text) => typeof text === 'string') &&
+    (metadata === null || isObject(metadata))
+  )
+}
+
+function damaged(row: string): LeaseError {
+  return new LeaseError('store-failed', `Redis: a value is not a lease: ${JSON.stringify(row.slice(0, 80))}`)
 }

@@ -83,7 +83,8 @@ function decodeWrite(resource: string, value: Record<string, unknown>): StoredWr
   const { version, before: state, type, intent } = value
   if (version !== VERSION || !isObject(intent)) return null
   const before = decodeState(resource, state)
-  const isMeant = Object.hasOwn(isIntent, String(type)) && isIntent[type as IntentType](intent)
+  const isKnown = typeof type === 'string' && Object.hasOwn(isIntent, type)
+  const isMeant = isKnown && isIntent[type as IntentType](intent)
   if (!before || !isMeant) return null
   const { share: stored } = intent as { share?: number | null }
   const share = decodeShare(stored) ?? undefined

@@ -157,6 +157,7 @@ describe('a lease on registers', () => {
     ['a damaged state', version2({ token: 'x' })],
     ['an unknown purpose', version2({}, 'conquer')],
     ['a purpose of JavaScript itself', version2({}, 'constructor')],
+    ['a purpose that has no value', version2({}).replace(/"type":"\w+"/, '"type":{"toString":null}')],
     ['a damaged purpose', version2({}, 'renew', { id: 'a' })],
     [
       'a damaged lease of version 1',

@@ -58,6 +58,7 @@ describe('the file of a directory store', () => {
     ['cut off', '{"format":1,"rows":['],
     ['not an object', '17'],
     ['without a format', '{"rows":[]}'],
+    ['a format that has no value', '{"format":{"toString":null},"rows":[]}'],
     ['a malformed row', '{"format":2,"floor":0,"rows":[{"resource":"a"}]}'],
     ['a malformed lease', fileWith({ leases: [{}] })],
     ['a malformed queue', fileWith({ line: {} })],

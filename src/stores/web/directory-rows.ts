@@ -30,11 +30,13 @@ export function encodeTable({ rows, floor }: LeaseTable): string {
 /** `null`: the file is damaged. */
 function readTable({ text }: Content): LeaseTable | null {
   const { format, floor, rows } = parse(text)
-  if (Number(format) > FORMAT)
+  if (typeof format === 'number' && format > FORMAT)
     throw new LeaseError('store-failed', `the lease file has format ${format}: update Holdfast`)
   if ((format !== 1 && format !== FORMAT) || !Array.isArray(rows)) return null
   const decoded = rows.map(format === 1 ? (row) => decodeRow(upgraded(row)) : decodeRow)
-  return decoded.every((row) => row !== null) ? new LeaseTable(decoded, Number(floor) || 0) : null
+  return decoded.every((row) => row !== null)
+    ? new LeaseTable(decoded, Number.isSafeInteger(floor) ? Number(floor) : 0)
+    : null
 }
 
 /** Format 1 had one lease and one reservation for each resource. */
