@@ -205,7 +205,7 @@ export function unexpected(response: ApiResponse): LeaseError {
 function failure(code: LeaseErrorCode, response: ApiResponse): LeaseError {
   const { status, body, text, retryAfterMs } = response
   const other = `not a response of Holdfast${text === undefined ? '' : `, but ${show(text)}`}`
-  const reason = body.message ?? body.error ?? other
+  const reason = [body.message, body.error].find((text) => typeof text === 'string') ?? other
   const cause = { ...body, status, ...(retryAfterMs && { retryAfterMs }) }
   return new LeaseError(code, `the server answered ${status}: ${reason}`, { cause })
 }

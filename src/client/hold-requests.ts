@@ -38,10 +38,10 @@ export interface HoldRequestsOptions extends Pick<LockRequestsOptions, 'url' | '
 
 const HELD = { ...TIMES, token: 'number' } as const
 
-const DECISIONS: Readonly<Record<string, Demand>> = {
-  handover_declined: 'declined',
-  handover_unanswered: 'unanswered',
-}
+const DECISIONS: ReadonlyMap<unknown, Demand> = new Map([
+  ['handover_declined', 'declined'],
+  ['handover_unanswered', 'unanswered'],
+])
 
 /** What a wait reports. */
 export interface WaitListeners {
@@ -131,7 +131,7 @@ export class HoldRequests implements KeepStore {
       if (grant) return grant
       throw error
     }
-    const decision = DECISIONS[String(response.body.error)]
+    const decision = DECISIONS.get(response.body.error)
     if (decision) return decision
     const grant = { lease: this.#leaseOf(response), sent }
     // The decision took a while, and the deadline counts from when the request was sent.
@@ -167,10 +167,7 @@ export class HoldRequests implements KeepStore {
         const describe = () => {
           const { grace_ms, answer_within_ms } = this.#requests.terms
           sentAt = clock.monotonic()
-          if (!isOpen)
-            this.extendDemand(
-              Number((how === 'takeover' ? grace_ms : answer_within_ms) ?? LONGEST_DECISION_MS),
-            )
+          if (!isOpen) this.extendDemand(decisionMs(how === 'takeover' ? grace_ms : answer_within_ms))
           onSend()
           const waitMs = Math.min(longestWait(url), this.#answerBy - sentAt)
           return demandWithin(`${lockPath}/${how}`, Math.max(waitMs, SHORTEST_REQUEST_WAIT_MS))
@@ -179,7 +176,7 @@ export class HoldRequests implements KeepStore {
           const response = await this.#post(describe, stop, ending)
           const { error, answer_within_ms } = response.body
           if (error !== 'handoff_pending') return response
-          this.extendDemand(Number(answer_within_ms))
+          this.extendDemand(decisionMs(answer_within_ms))
           failures = 0
           isOpen = true
         } catch (cause) {
@@ -320,4 +317,9 @@ function checkJson(content: unknown): void {
   if (text === undefined) refuse('content', 'a JSON value', content)
   const lost = lostInJson(content)
   if (lost) refuse('content', 'a JSON value', content, lost)
+}
+
+/** How long the holder has, as the server says it. */
+function decisionMs(answered: unknown): number {
+  return Number.isFinite(answered) ? Number(answered) : LONGEST_DECISION_MS
 }

@@ -63,6 +63,7 @@ describe('an answer of a server that is not Holdfast', () => {
     ['a login page', '<!doctype html><title>Sign in</title>'],
     ['an empty object', '{}'],
     ['null', 'null'],
+    ['a message that is no text', '{"error":{"toString":null},"message":{"toString":null}}'],
     ['a grant without a lease', '{"granted":true,"ok":true}'],
     ['a lease without a token', '{"granted":true,"ok":true,"lease":{"resource":"r","id":"a"}}'],
     ['a lease of another', JSON.stringify({ granted: true, ok: true, lease: leaseOf('b') })],
@@ -122,6 +123,14 @@ describe('a server without shared leases', () => {
     })
     await expect(leases.tryAcquire('r', { share: 5 })).rejects.toMatchObject({ code: 'invalid-argument' })
     await leases.close()
+  })
+
+  it('a server without shared leases may give a reason that is no text', async () => {
+    serve(() => new Response('{"error":"share_unsupported","message":{"toString":null}}', { status: 400 }))
+    await expect(store.acquire({ ...ASK, share: 5 })).rejects.toMatchObject({
+      code: 'invalid-argument',
+      message: 'share: the server does not support it',
+    })
   })
 
   it('a server without shared leases names one holder', async () => {

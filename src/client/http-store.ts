@@ -198,7 +198,10 @@ class HttpStore implements LeaseStore {
       const holders = holdersOf(response.body)
       return { granted: false, holders, place, retryIn, ...(keptFor !== undefined && { keptFor }) }
     }
-    if (response.body.error === 'share_unsupported') this.#refuseShare(String(response.body.message))
+    if (response.body.error === 'share_unsupported') {
+      const { message } = response.body
+      this.#refuseShare(typeof message === 'string' ? message : 'share: the server does not support it')
+    }
     const grant = expectBody(response, leaseGrant)
     const lease = leaseOf(grant.lease)
     if (lease.id !== id) throw unexpected(response)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { actionOfEvent, actionsOfResponse, endsLease } from './lock-messages.ts'
+import { actionOfEvent, actionsOfResponse, endsLease, hasShape, TERMS } from './lock-messages.ts'
 import { type DocumentLockState, INITIAL_STATE, reduce } from './lock-state.ts'
 
 const NOW = 1_000_000
@@ -26,6 +26,19 @@ function received(event: string, data: object, state: DocumentLockState = INITIA
 }
 
 const held: DocumentLockState = { ...INITIAL_STATE, phase: 'held', held: true, token: 7, me: ME }
+
+describe('the terms of a lock', () => {
+  const terms = { ttl_ms: 30_000, heartbeat_ms: 10_000, channel: 'c', channel_key: 'k' }
+
+  it.each([0, -10_000, 0.5, Infinity, '10000', null])(
+    'the terms of a lock have no heartbeat of %j',
+    (heartbeat_ms) => {
+      expect(hasShape(terms, TERMS)).toBe(true)
+      expect(hasShape({ ...terms, heartbeat_ms }, TERMS)).toBe(false)
+      expect(hasShape({ ...terms, ttl_ms: heartbeat_ms }, TERMS)).toBe(false)
+    },
+  )
+})
 
 describe('a response of the server', () => {
   it('says that nobody holds the document', () => {

@@ -7,20 +7,28 @@ interface FieldTypes {
   readonly string: string
   readonly number: number
   readonly boolean: boolean
+  /** Milliseconds between two requests: with 0 or less, the page would send one after the other. */
+  readonly interval: number
 }
 export type Shape = Readonly<Record<string, keyof FieldTypes>>
 export type Shaped<S extends Shape> = { readonly [Name in keyof S]: FieldTypes[S[Name]] }
 
 /** Smaller than a validator: a page should load quickly. */
 export function hasShape<V, S extends Shape>(value: V, shape: S): value is V & Shaped<S> {
-  return isObject(value) && Object.entries(shape).every(([name, type]) => typeof value[name] === type)
+  return isObject(value) && Object.entries(shape).every(([name, type]) => isOfType(value[name], type))
+}
+
+/** JSON has numbers that become infinite. */
+function isOfType(value: unknown, type: keyof FieldTypes): boolean {
+  if (type === 'interval') return Number.isFinite(value) && Number(value) >= 1
+  return type === 'number' ? Number.isFinite(value) : typeof value === type
 }
 
 /** How the server keeps locks, and where it publishes the events of a room. */
 export type RoomTerms = Shaped<typeof TERMS>
 export const TERMS = {
-  ttl_ms: 'number',
-  heartbeat_ms: 'number',
+  ttl_ms: 'interval',
+  heartbeat_ms: 'interval',
   channel: 'string',
   channel_key: 'string',
 } as const

@@ -92,6 +92,8 @@ describe('a takeover and a request to hand over whose response is withheld', () 
     ['request', SAID, 25_000],
     ['takeover', UNLOCKED, 310_000],
     ['request', UNLOCKED, 310_000],
+    ['request', { ...SAID, answer_within_ms: 'soon' }, 310_000],
+    ['takeover', { ...SAID, grace_ms: { toString: null } }, 310_000],
   ] as const
   afterEach(() => void vi.useRealTimers())
 

@@ -61,6 +61,12 @@ describe('the people in view of a document', () => {
     expect(view.state.people.every(({ name }) => name === null)).toBe(true)
   })
 
+  it('the people in view of a document are not those whose id is no text', () => {
+    for (const user_id of [5, { toString: null }])
+      for (const event of ['added', 'removed']) onEvent(`pusher_internal:member_${event}`, { user_id })
+    expect(seen()).toEqual([])
+  })
+
   it('change nothing in the state when nothing changes', () => {
     members({ s2: 'Aoi' })
     const { people } = view.state

@@ -18,9 +18,9 @@ export function followPeople(view: LockView): (event: string, data: Body) => voi
       members.clear()
       const { hash } = Object(data.presence)
       for (const [id, info] of Object.entries(Object(hash))) members.set(id, nameOf(info))
-    } else if (event === 'pusher_internal:member_added')
-      members.set(String(data.user_id), nameOf(data.user_info))
-    else if (event === 'pusher_internal:member_removed') members.delete(String(data.user_id))
+    } else if (typeof data.user_id !== 'string') return
+    else if (event === 'pusher_internal:member_added') members.set(data.user_id, nameOf(data.user_info))
+    else if (event === 'pusher_internal:member_removed') members.delete(data.user_id)
     else return
     update()
   }

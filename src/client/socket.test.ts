@@ -62,7 +62,14 @@ describe('a socket', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it.each([0, -5, 'soon', null])(
+  it('a socket ignores a server that does not say who it is', async () => {
+    const { connection } = openSocket()
+    for (const socket_id of [undefined, 5, { toString: null }])
+      connection.say('pusher:connection_established', { socket_id, activity_timeout: 1 })
+    expect([connection.sent, connections]).toEqual([[], []])
+  })
+
+  it.each([0, -5, 'soon', null, { valueOf: null }])(
     'a socket does not ping all the time if the server asks for %j',
     async (timeout) => {
       const { connection } = openSocket()

@@ -142,8 +142,9 @@ export class Socket {
 
   #onConnected({ socket_id, activity_timeout }: Body): void {
     const { channels, onConnection } = this.#options
-    this.#id = String(socket_id)
-    const askedMs = Number(activity_timeout) * SECOND_MS
+    if (typeof socket_id !== 'string') return
+    this.#id = socket_id
+    const askedMs = typeof activity_timeout === 'number' ? activity_timeout * SECOND_MS : 0
     this.#pingAfterMs = Math.max(SHORTEST_PING_AFTER_MS, askedMs || this.#pingAfterMs)
     for (const channel of channels) void this.#join(channel)
     notify(onConnection, true)
