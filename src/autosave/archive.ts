@@ -235,14 +235,14 @@ async function inspect(
 
 async function readHead(history: Directory, id: string): Promise<SaveInfo | null> {
   const head = (await readText(history, fileNameOf(id), HEAD_LENGTH)) ?? ''
-  expectKnown(/^\{"holdfast":(\d+)/.exec(head)?.[1])
+  expectKnown(Number(/^\{"holdfast":(\d+)/.exec(head)?.[1]))
   const save = decodeHead(head)
   return save?.id === id ? save : null
 }
 
 /** What a newer version has saved is neither replaced nor removed, because nobody here knows what it is. */
 function expectKnown(version: unknown): void {
-  if (Number(version) > VERSION)
+  if (typeof version === 'number' && version > VERSION)
     throw new AutoSaveError('other-format', 'a newer version of Holdfast has saved here: update this page')
 }
 

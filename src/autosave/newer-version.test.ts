@@ -37,6 +37,15 @@ it.each(['current.json', 'autosave'] as const)(
   },
 )
 
+it('a pointer of no version is damaged, and the newest save is the current one', async () => {
+  const { disk, openEditor, save, finished } = editorBed()
+  await save(openEditor(), 'one')
+  disk.files.set('/project/autosave/current.json', '{"holdfast":{"toString":null},"savedAt":"x"}')
+  const { autosave } = openEditor()
+  expect(await finished(autosave.restore())).toMatchObject({ skipped: [] })
+  expect(await finished(autosave.history())).toHaveLength(1)
+})
+
 it('saves of a newer version stay, also if nothing says which save is the current one', async () => {
   const { before, disk, editor, finished } = await savedByNewer('history')
   for (const name of ['current.json', 'index.json']) disk.files.delete(`/project/autosave/${name}`)

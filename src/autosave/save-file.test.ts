@@ -37,6 +37,12 @@ describe('the file of a save', () => {
       expect(decodeSave(`${file.slice(0, at)}\u0001${file.slice(at + 1)}`)).toBeNull()
   })
 
+  it('the file of a save says how long the state is, and a damaged length is corrected', () => {
+    const file = encodeSave(save({ title: 'a' }))
+    expect(decodeSave(file.replace('"bytes":13', '"bytes":99'))).toEqual(save({ title: 'a' }))
+    expect(decodeSave(file.replace('"bytes":13', `"bytes":${'9'.repeat(20)}`))).toBeNull()
+  })
+
   it('the file of a save is written in pieces that Chromium accepts, none of which ends inside a character', () => {
     const long = 'a😀'.repeat(700_000)
     const pieces = [...piecesOf(long, 3_500_000)]

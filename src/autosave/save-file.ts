@@ -60,7 +60,7 @@ function hex(lane: number): string {
   return (lane >>> 0).toString(16).padStart(8, '0')
 }
 
-const HEAD = /^\{"holdfast":1,"savedAt":"([^"]+)","bytes":(\d+),"checksum":"([0-9a-f]{16})","data":/
+const HEAD = /^\{"holdfast":1,"savedAt":"([^"]+)","bytes":(\d{1,15}),"checksum":"([0-9a-f]{16})","data":/
 /** Longer than any head, in characters. */
 export const HEAD_LENGTH = 200
 
@@ -97,7 +97,8 @@ export function decodeSave(file: string): Save | null {
   const info = decodeHead(file)
   if (!info || !file.endsWith('}')) return null
   const text = file.slice(HEAD.exec(file)?.[0].length, -1)
-  return measure(text).checksum === info.checksum ? { ...info, text } : null
+  const measured = measure(text)
+  return measured.checksum === info.checksum ? { ...info, ...measured, text } : null
 }
 
 export function decodeHead(file: string): SaveInfo | null {
