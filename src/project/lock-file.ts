@@ -23,7 +23,8 @@ export function readRecords(
   content: Content | null,
   now: number,
 ): LockRecords {
-  const records: Record<string, LockRecord> = {}
+  // Without a prototype, a scope of the name `__proto__` is one of many.
+  const records: Record<string, LockRecord> = Object.create(null)
   if (!content) return records
   let isValid: boolean
   try {
