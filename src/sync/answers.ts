@@ -18,5 +18,6 @@ export function refusalIn(
   const refusal = isAnswer(answer) ? answer.refused[position] : null
   if (!refusal) return undefined
   const { code, message, resource } = refusal
-  return new LeaseError(code, String(message), { resource })
+  const why = typeof message === 'string' ? message : 'the write was refused'
+  return new LeaseError(code, why, { resource })
 }

@@ -84,7 +84,7 @@ describe('an answer to a content script', () => {
     },
   )
 
-  it.each([{}, { code: 7, message: 7, holders: 7 }, 'no'])(
+  it.each([{}, { code: 7, message: 7, holders: 7 }, { message: { toString: null } }, 'no'])(
     'may refuse with anything: %j',
     async (refusal) => {
       const storage = memoryStorage()
@@ -217,6 +217,7 @@ describe('stored data', () => {
     [{ shards: 1e9 }],
     [{ option: 'C' }],
     [{ option: 7 }],
+    [{ option: { toString: null } }],
     [{ schemaVersion: 7, shards: -1 }],
     [{ option: 'A', shards: 1e9 }],
   ])('stored data with %j as its format is refused, and stays as it is', async (format) => {
@@ -227,6 +228,18 @@ describe('stored data', () => {
       await expect(call).rejects.toMatchObject({ code: 'other-format' })
     expect(await storage.get(await storage.keys())).toEqual(items)
   })
+
+  it.each([[{ toString: null }], ['5'], [null]])(
+    'stored data with a record whose removal was seen at %j causes a warning, and later writes are carried out',
+    async (seenAt) => {
+      const key = `${STORAGE_KEYS.logPrefix}001893499200000000.other`
+      const format = 'option B, index shards 1, schema 1'
+      const { sync, codes } = await read({ [key]: { format, ops: [{ delta: [['a', null]], seenAt }] } })
+      await sync.setEntity('b', { n: 2 })
+      expect(codes()).toEqual(['malformed-record'])
+      expect(sync.state.entries.map(([id]) => id)).toEqual(['a', 'b'])
+    },
+  )
 
   it.each([['text'], [7], [[1]], [null]])(
     'stored data with %j as an entity causes a warning, and the entity is not shown',

@@ -25,7 +25,7 @@ export function readMeta(items: Items, keys: StorageKeys): Meta | undefined {
     option ?? (keys.index in items || isObject(stored) ? 'B' : isObject(items[keys.all]) ? 'A' : undefined)
   if (!found) return undefined
   return {
-    option: String(found),
+    option: typeof found === 'string' ? found : 'unknown',
     revision: atLeast(0, revision),
     schemaVersion: atLeast(1, schemaVersion),
     shards: atLeast(1, shards),

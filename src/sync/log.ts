@@ -69,8 +69,9 @@ export function readRecord(value: unknown): LogRecord | typeof DONE | null {
 
 function isOperation(value: unknown): value is Operation {
   if (!isObject(value)) return false
-  const { delta = [], id, patch, swap, settings, orphans = [] } = value
+  const { delta = [], seenAt = 0, id, patch, swap, settings, orphans = [] } = value
   return (
+    typeof seenAt === 'number' &&
     isList(delta, (pair) => isList(pair) && isId(pair[0]) && isEntity(pair[1])) &&
     (id === undefined ||
       (isId(id) && (isChanges(patch) || (isList(swap) && isEntity(swap[0]) && isObject(swap[1]))))) &&
