@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../test/eventually.ts'
 import { ADMIN_TOKEN, serviceBed, story } from '../../test/server/service-bed.ts'
+import { settled } from '../testing/fake-clock.ts'
 import { memoryBus } from './buses/memory.ts'
 
 const LOCK = '/api/documents/room-1/lock'
@@ -24,6 +25,41 @@ describe('the new end of a lock', () => {
     expect(page.at(-1)?.data).toMatchObject({ expires_at: '2030-01-01T12:00:49.000Z', expires_in_ms: 30_000 })
     expect(story(other)).toEqual(['document.locked 12:00:00'])
   })
+})
+
+describe('a message of a node of another version', () => {
+  it.each([
+    { token: 5 },
+    { token: 5, holder: null },
+    { token: 5, holder: { name: {} } },
+    { token: '5', holder: { name: 'Mika' } },
+  ])(
+    'a message of a node of another version is ignored if it does not name the holder: %j',
+    async (event) => {
+      const bus = memoryBus()
+      const errors: unknown[] = []
+      await using bed = await serviceBed({
+        bus: {
+          ...bus,
+          subscribe: (on) =>
+            bus.subscribe((message) => {
+              try {
+                on(message)
+              } catch (error) {
+                errors.push(error)
+              }
+            }),
+        },
+      })
+      const page = bed.socket('room-1', 'holdfast')
+      await bus.publish({
+        topic: 'document',
+        data: { name: 'document.renewed', event: { room_id: 'room-1', ...event } },
+      })
+      await settled()
+      expect([errors, page]).toEqual([[], []])
+    },
+  )
 })
 
 describe('the name of a holder', () => {

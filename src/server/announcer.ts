@@ -1,3 +1,4 @@
+import { isObject } from '../base/arguments.ts'
 import type { Clock } from '../base/clock.ts'
 import type { JsonObject, LeaseRecord } from '../base/records.ts'
 import {
@@ -91,12 +92,17 @@ export class Announcer {
       this.#channels.broadcast(clientChannel(client), name, event)
     const { room_id: room } = event as JsonObject
     if (topic !== ROOM_TOPIC || typeof room !== 'string') return
-    if (name === 'document.renewed') this.#receiveName(room, event as DocumentEvent<'document.renewed'>)
+    if (name === 'document.renewed')
+      this.#receiveName(room, event as Partial<DocumentEvent<'document.renewed'>>)
     else this.#channels.broadcast(roomChannel(room), name, event)
   }
 
-  #receiveName(room: string, event: DocumentEvent<'document.renewed'>): void {
-    this.#names.set(roomResource(room), event.token, event.holder.name ?? null)
+  /** Of a node that may have another version. */
+  #receiveName(room: string, event: Partial<DocumentEvent<'document.renewed'>>): void {
+    const { token, holder } = event
+    const { name = null } = Object(holder) as { readonly name?: unknown }
+    if (typeof token !== 'number' || !isObject(holder) || !(name === null || typeof name === 'string')) return
+    this.#names.set(roomResource(room), token, name)
     this.#channels.broadcastToOwn(roomChannel(room), 'document.renewed', event)
   }
 
