@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { record } from '../../test/telemetry/records.ts'
-import { isRecord, recordSchema } from './record.ts'
+import { isNewerRecord, isRecord, recordSchema } from './record.ts'
 
 it('the published schema is the schema of this version', () => {
   const published = new URL('../../docs/telemetry.schema.json', import.meta.url)
@@ -23,6 +23,9 @@ describe('a record', () => {
     { v: '1' },
     { at: '2030-01-01' },
     { at: '2030-01-01T25:61:00.000Z' },
+    { at: '2030-01-01T24:00:00.000Z' },
+    { at: '2030-13-01T12:00:00.000Z' },
+    { at: '2030-00-01T12:00:00.000Z' },
     { at: 0 },
     { stream: 'elsewhere' },
     { type: '' },
@@ -43,4 +46,12 @@ describe('a record', () => {
   it.each([null, undefined, 7, 'text', [], {}])('a record is not a record: %j', (value) => {
     expect(isRecord(value)).toBe(false)
   })
+
+  it.each([null, 7, [], {}, { v: '2' }, { v: { toString: null } }])(
+    'a record of no version is not newer: %j',
+    (value) => {
+      expect(isNewerRecord(value)).toBe(false)
+      expect(isNewerRecord({ v: 2 })).toBe(true)
+    },
+  )
 })

@@ -70,7 +70,7 @@ export interface TelemetryRecord extends RecordFields {
 
 /** A code is short and has few kinds of characters, so that no sentence of a user fits into one. */
 const CODE = /^[A-Za-z0-9][\w:.+-]{0,63}$/
-const TIME = /^\d{4}-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z$/
+const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 const MAX_NAME_LENGTH = 512
 
 const kindChecks: Record<FieldKind, (value: unknown) => boolean> = {
@@ -128,7 +128,8 @@ export function isRecord(value: unknown): value is TelemetryRecord {
 
 /** Whether a newer version of Holdfast wrote the record. */
 export function isNewerRecord(value: unknown): boolean {
-  return Number((value as { readonly v?: unknown } | null)?.v) > RECORD_VERSION
+  const { v } = Object(value) as { readonly v?: unknown }
+  return typeof v === 'number' && v > RECORD_VERSION
 }
 
 /** A copy that has only the known fields, in their order. */
