@@ -42,7 +42,7 @@ export const projects = [
     ...COMPUTING,
   },
   { name: 'unit-isolated', include: REPLACING_MODULES, ...COMPUTING },
-  { name: 'sim', include: testsIn('test/sim', 'test/model', 'test/zoo'), ...COMPUTING },
+  { name: 'sim', include: testsIn('test/sim', 'test/model', 'test/zoo', 'test/fuzz'), ...COMPUTING },
   { name: 'package', include: PACKING, ...WAITING },
   {
     name: 'stores',
