@@ -3,8 +3,10 @@
  * only what is used is there, and the code of `dist` imports it from there.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { rolldown } from 'rolldown'
+import { esmExternalRequirePlugin } from 'rolldown/plugins'
 import { parseSync } from 'rolldown/utils'
 import { root } from './run-tool.ts'
 
@@ -19,7 +21,7 @@ export const BUNDLED = [
   'ws',
 ]
 
-/** Natives that `ws` tries to load, and works without. */
+/** Natives that `ws` tries to load, and works without: to load them fails. */
 const OPTIONAL = ['bufferutil', 'utf-8-validate']
 
 interface Reference {
@@ -84,13 +86,17 @@ async function writeBundle(directory: string, names: Map<string, Set<string>>): 
   const bundle = await rolldown({
     input: Object.fromEntries(input),
     cwd: root,
-    platform: 'node',
-    external: OPTIONAL,
+    // Nothing of Node is added: pages and workers load some of the packages.
+    platform: 'neutral',
+    resolve: { conditionNames: ['node', 'import', 'default'], mainFields: ['module', 'main'] },
     plugins: [
+      // Without it, a `require` of a built-in module would be one at run time.
+      esmExternalRequirePlugin({ external: builtinModules.flatMap((name) => [name, `node:${name}`]) }),
       {
         name: 'used names',
-        resolveId: (id) => (id.startsWith('used:') ? id : null),
+        resolveId: (id) => (id.startsWith('used:') ? id : OPTIONAL.includes(id) ? `none:${id}` : null),
         load(id) {
+          if (id.startsWith('none:')) return "throw new Error('not bundled'); module.exports = {}"
           const [, specifier] = id.split('used:')
           if (!specifier) {
             const [, path] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id) ?? []

@@ -11,8 +11,8 @@ export type LeaseErrorCode =
   | 'lease-held'
   /**
    * The lease ended before it was released. `cause` is the last renewal that failed, or what `work` threw. `reason` is
-   * that of the event `lost`. The message says more: the last error of the client's connection, that this process was
-   * busy or stopped, or that another caller ended the lease.
+   * that of the event `lost`. The message says more: the last error of the client's connection, or that this process
+   * was busy or stopped.
    */
   | 'lease-lost'
   /** A guard, or a save of a document, was refused: a newer lease exists, or another lease has the same token. */
@@ -146,7 +146,8 @@ export class LeaseError extends Error {
   constructor(code: LeaseErrorCode, message: string, details: LeaseErrorDetails = {}) {
     super(message, details)
     this.code = code
-    this.retryable = /^(lease-held|store-unavailable|not-finished|too-many)/.test(code)
+    // lease-held, store-unavailable, too-many-…, not-finished.
+    this.retryable = /held|store-u|many|not-f/.test(code)
     if (details.resource) this.resource = details.resource
     if (details.reason) this.reason = details.reason
     const [holder] = details.holders ?? []

@@ -69,7 +69,7 @@ export function keepGrant(
   const { resource, remaining, expiresAt } = lease
   const at = moment(context.clock)
   const held = hold({ ...options, sent, at, remaining })
-  if (!held) throw new LeaseError('store-unavailable', 'the grant came too late', { resource })
+  if (!held) throw new LeaseError('store-unavailable', 'granted too late', { resource })
   const keeper = createKeeper(context, options, lease, held)
   context.emit(lease, { type: 'acquired', expiresAt, attempts, waited: at.mono - started })
   return keeper
@@ -220,10 +220,8 @@ export function createKeeper(
     const isLate = reason === 'deadline' && !lastFailure
     if (isLate && unanswered) lastFailure = noAnswer(store, 'no answer to a renewal')
     const isBusy = isLate && heartbeat < Infinity
-    const why =
-      reason === 'ended'
-        ? 'another caller ended it'
-        : (lastFailure?.message ?? (isBusy && 'this process was busy or stopped'))
+    const isKnown = lastFailure && reason !== 'ended'
+    const why = isKnown ? lastFailure?.message : isBusy && 'this process was busy or stopped'
     const message = `the lease of ${resource} was lost (${reason})${why ? `: ${why}` : ''}`
     const error = new LeaseError('lease-lost', message, { resource, cause: lastFailure, reason })
     queue?.wake(resource)

@@ -1,11 +1,13 @@
 /**
- * `npm run check:consumers`: installs the packed package beside Jest 30, Next 16 and Node 22.13, and uses it there.
- * These are large, so they are not part of `npm test`.
+ * `npm run check:consumers`: installs the packed package beside Jest 30, Next 16, Node 22.13, Bun, Deno and workerd, and
+ * uses it there. These are large, so they are not part of `npm test`.
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { codeOf } from '../docs/blocks.ts'
 import { manifest } from '../package/manifest.ts'
 import { pack, run } from '../package/packed.ts'
@@ -14,13 +16,18 @@ const specifiers = Object.keys(manifest.exports)
   .filter((subpath) => !/\.(json|css)$/.test(subpath))
   .map((subpath) => subpath.replace(/^\./, 'holdfast'))
 
-await using packed = await pack()
-const directory = await mkdtemp(join(tmpdir(), 'holdfast-consumers-'))
-try {
-  await checkCommonJs(join(directory, 'jest'))
-  await checkNext(join(directory, 'next'))
-} finally {
-  await rm(directory, { recursive: true })
+function jestTest(names: readonly string[]): string {
+  return `
+  test.each(${JSON.stringify(names)})('%s', (name) => {
+    expect(Object.keys(require(name)).length).toBeGreaterThan(0)
+  })
+  test('a lease', async () => {
+    const { createLeases, LeaseError } = require('holdfast')
+    const leases = createLeases(require('holdfast/memory').memoryStore())
+    await leases.acquire('a')
+    await expect(leases.acquire('a', { wait: 0 })).rejects.toBeInstanceOf(LeaseError)
+    await leases.close()
+  })`
 }
 
 async function checkCommonJs(project: string): Promise<void> {
@@ -32,22 +39,15 @@ async function checkCommonJs(project: string): Promise<void> {
   await run(project, node22, '-e', code)
   report('require on Node 22.13, without a warning')
 
-  const test = `
-    test.each(${JSON.stringify(specifiers)})('%s', (name) => {
-      expect(Object.keys(require(name)).length).toBeGreaterThan(0)
-    })
-    test('a lease', async () => {
-      const { createLeases, LeaseError } = require('holdfast')
-      const leases = createLeases(require('holdfast/memory').memoryStore())
-      await leases.acquire('a')
-      await expect(leases.acquire('a', { wait: 0 })).rejects.toBeInstanceOf(LeaseError)
-      await leases.close()
-    })`
-  await write(project, { 'a.test.js': test })
+  await write(project, { 'a.test.js': jestTest(specifiers) })
   await run(project, 'node', '--experimental-vm-modules', jest)
   report('Jest 30 with --experimental-vm-modules')
 
-  await write(project, { 'jest.config.cjs': codeOf('docs/commonjs.md', 'jest.config.cjs') })
+  const loadable = specifiers.filter((name) => name !== 'holdfast/testing/node')
+  await write(project, {
+    'a.test.js': jestTest(loadable),
+    'jest.config.cjs': codeOf('docs/commonjs.md', 'jest.config.cjs'),
+  })
   await run(project, node22, jest, '--no-cache')
   report('Jest 30 with the configuration of docs/commonjs.md, on Node 22.13')
 }
@@ -143,6 +143,94 @@ async function checkNextCharges(url: string): Promise<void> {
   report('the route handler of docs/idempotency.md in Next')
 }
 
+/** Every entry is loaded, a lease is exclusive, and the server answers and opens a socket. */
+const PROGRAM = `
+  for (const name of ${JSON.stringify(specifiers)})
+    if (Object.keys(await import(name)).length === 0) throw new Error(name)
+  const { createLeases } = await import('holdfast')
+  const { memoryStore } = await import('holdfast/memory')
+  const { sqliteStore } = await import('holdfast/sqlite')
+  const { createServer } = await import('holdfast/server/node')
+  for (const store of [memoryStore(), sqliteStore('./leases.db')]) {
+    const leases = createLeases(store)
+    const lease = await leases.acquire('a')
+    const refused = await leases.acquire('a', { wait: 0 }).catch(({ code }) => code)
+    if (refused !== 'lease-held') throw new Error(String(refused))
+    await lease.release()
+    await leases.close()
+  }
+  const server = await createServer({ store: memoryStore(), settings: { port: 0 }, log: () => {} })
+  const answer = await fetch(server.url + '/api/documents/42/lock', { method: 'POST' })
+  if (answer.status !== 200) throw new Error(String(answer.status))
+  const socket = new WebSocket(server.url.replace('http', 'ws') + '/app/holdfast?protocol=7')
+  const event = await new Promise((resolve) => { socket.onmessage = ({ data }) => resolve(JSON.parse(data).event) })
+  if (event !== 'pusher:connection_established') throw new Error(event)
+  socket.close()
+  await server.close()
+  console.log('well')`
+
+const WORKER = `
+  import { createLeases } from 'holdfast'
+  import { memoryStore } from 'holdfast/memory'
+  import { createLockServer } from 'holdfast/server'
+  let server
+  export default {
+    async fetch(request) {
+      await using leases = createLeases(memoryStore())
+      await using lease = await leases.acquire('a')
+      server ??= await createLockServer({ store: memoryStore(), log: () => {} })
+      return server.fetch(request)
+    },
+  }`
+
+const WORKER_CONFIG = `
+  using Workerd = import "/workerd/workerd.capnp";
+  const config :Workerd.Config = (
+    services = [ (name = "main", worker = .main) ],
+    sockets = [ (name = "http", address = "127.0.0.1:0", http = (), service = "main") ]
+  );
+  const main :Workerd.Worker =
+    ( modules = [ (name = "worker", esModule = embed "bundle.js") ], compatibilityDate = "2026-01-01" );`
+
+async function checkRuntimes(project: string): Promise<void> {
+  await install(project, 'react@19', 'bun', 'deno', 'workerd', 'esbuild')
+  await write(project, { 'program.mjs': PROGRAM, 'worker.mjs': WORKER, 'config.capnp': WORKER_CONFIG })
+  const bin = (name: string) => join(project, 'node_modules/.bin', name)
+  await run(project, bin('bun'), 'program.mjs')
+  report('every entry, leases and the server in Bun')
+  await run(project, bin('deno'), 'run', '--allow-all', 'program.mjs')
+  report('every entry, leases and the server in Deno')
+  // As wrangler bundles a worker.
+  const conditions = '--conditions=workerd,worker,browser'
+  await run(
+    project,
+    bin('esbuild'),
+    'worker.mjs',
+    '--bundle',
+    '--format=esm',
+    conditions,
+    '--outfile=bundle.js',
+  )
+  await checkWorker(bin('workerd'), project)
+  report('leases and the server in workerd')
+}
+
+async function checkWorker(program: string, project: string): Promise<void> {
+  const control = ['ignore', 'inherit', 'inherit', 'pipe'] as const
+  const worker = spawn(program, ['serve', 'config.capnp', '--control-fd=3'], {
+    cwd: project,
+    stdio: [...control],
+  })
+  try {
+    const [line] = (await once(worker.stdio[3] as Readable, 'data')) as [Buffer]
+    const { port } = JSON.parse(String(line))
+    const answer = await fetch(`http://127.0.0.1:${port}/api/documents/42/lock`, { method: 'POST' })
+    if (answer.status !== 200) throw new Error(`workerd answered ${answer.status}: ${await answer.text()}`)
+  } finally {
+    worker.kill()
+  }
+}
+
 async function install(project: string, ...packages: string[]): Promise<void> {
   await write(project, { 'package.json': '{ "private": true }' })
   await run(project, 'npm', 'install', '--no-audit', '--no-fund', packed.tarball, ...packages)
@@ -157,4 +245,14 @@ async function write(project: string, files: Readonly<Record<string, string>>): 
 
 function report(what: string): void {
   console.log(`ok: ${what}`)
+}
+
+await using packed = await pack()
+const directory = await mkdtemp(join(tmpdir(), 'holdfast-consumers-'))
+try {
+  await checkCommonJs(join(directory, 'jest'))
+  await checkNext(join(directory, 'next'))
+  await checkRuntimes(join(directory, 'runtimes'))
+} finally {
+  await rm(directory, { recursive: true })
 }

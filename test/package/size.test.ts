@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
-import { BUNDLERS, type Bundler, modulesOf, withRolldown } from './bundlers.ts'
+import { BUNDLERS, type Bundler, modulesOf, withEsbuild, withRolldown } from './bundlers.ts'
+import { manifest } from './manifest.ts'
 import { type Packed, pack } from './packed.ts'
 
 /**
@@ -28,6 +29,11 @@ const importing = (part: string, names: readonly string[]) => `export { ${names}
 const requiring = (part: string, names: readonly string[]) =>
   names.map((name) => `exports.${name} = require('${part}').${name}\n`).join('')
 
+/** Every entry of the package. */
+const entries = Object.keys(manifest.exports)
+  .filter((subpath) => !/\.(json|css)$/.test(subpath))
+  .map((subpath) => subpath.replace(/^\./, 'holdfast'))
+
 let packed: Packed
 beforeAll(async () => {
   packed = await pack()
@@ -52,6 +58,17 @@ describe('what a page loads, minified and compressed', () => {
     },
   )
 })
+
+/** They use files, processes or ports. */
+const NODE_ONLY = /^holdfast\/(sqlite|file|.*\/node)$/
+
+it.each(entries.filter((entry) => !NODE_ONLY.test(entry)))(
+  'a bundle of %s for a page or a worker needs nothing of Node, and misses no name',
+  async (entry) => {
+    const size = await withEsbuild(packed.consumer, `export * from '${entry}'\n`)
+    expect(size.atOnce).toBeGreaterThan(0)
+  },
+)
 
 /** The figures that pages state, in the order of the text. */
 const figures: readonly {
