@@ -98,6 +98,32 @@ describe('the hooks, in strict mode', () => {
     await becomes(writable(second), 'true')
   })
 
+  it.each([
+    ['Load it', 'theirs: Load it'],
+    ['Keep mine', 'mine: Keep mine'],
+  ])('let the user decide between two versions: "%s"', async (button, text) => {
+    const second = await browser.newPage()
+    onTestFinished(() => second.close())
+    await second.goto(site.url)
+    await second.waitForFunction('globalThis.scenarios')
+    await runScenario<Scenarios, 'openEagerly'>(second, 'openEagerly')
+    await becomes(writable(second), 'true')
+    await run('open')
+    await becomes(writable(page), 'true')
+    await run('type', `mine: ${button}`)
+    await becomes(() => page.locator('.hf-label').textContent(), 'Another tab is editing')
+    await runScenario<Scenarios, 'type'>(second, 'type', `theirs: ${button}`)
+    await becomes(() => second.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
+    await runScenario<Scenarios, 'close'>(second, 'close')
+    await page.getByRole('button', { name: button }).click()
+    await becomes(() => page.locator('output').textContent(), text)
+    await becomes(() => page.locator('.hf-label').textContent(), expect.stringMatching(/^Saved/))
+    await becomes(writable(page), 'true')
+    await page.reload()
+    await run('open')
+    await becomes(() => page.locator('output').textContent(), text)
+  })
+
   it('show the project lock, and acquire and release it', async () => {
     await run('openLock')
     const button = page.getByRole('button')

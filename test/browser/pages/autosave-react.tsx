@@ -50,10 +50,24 @@ function Editor() {
     },
   })
   const { status } = useProjectLock(locks)
+  const loadTheirs = async () => {
+    const [theirs] = (await autosave?.restore({ limit: 1 })) ?? []
+    if (theirs) changeText(await theirs.load())
+  }
   return (
     <main data-phase={state.phase} data-lock={status} data-writable={isWritable}>
       <output>{text}</output>
       <AutoSaveIndicator autosave={autosave} lang={lang} />
+      {state.stale && state.unsaved && (
+        <p>
+          <button type="button" onClick={() => void loadTheirs()}>
+            Load it
+          </button>
+          <button type="button" onClick={() => autosave?.flush({ overwrite: true })}>
+            Keep mine
+          </button>
+        </p>
+      )}
     </main>
   )
 }
