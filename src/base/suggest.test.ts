@@ -17,7 +17,7 @@ import { sqliteStore } from '../stores/sqlite/index.ts'
 import { createSync, memoryStorage } from '../sync/index.ts'
 import { httpSink } from '../telemetry/index.ts'
 import { chaosStore } from '../testing/index.ts'
-import { misspelt } from './suggest.ts'
+import { misspelt, nearest } from './suggest.ts'
 
 const leases = createLeases(memoryStore())
 const once = createOnce(memoryJobs())
@@ -311,4 +311,8 @@ describe('a name that is misspelt by one letter', () => {
   ])('a name that is misspelt by one letter is recognised: %s', (name, meant) => {
     expect(misspelt(name, known)).toBe(meant)
   })
+})
+
+it('a text of 75 000 characters is no misspelt name', () => {
+  expect(nearest('ttl'.repeat(25_000), ['ttl', 'heartbeat'])).toBeUndefined()
 })

@@ -141,8 +141,12 @@ function elsewhere(name: string, known: readonly string[]): string | undefined {
   return found?.meant
 }
 
+/** A longer text is no misspelt name, and to compare it takes seconds. */
+const LONGEST_NAME = 100
+
 /** The known name that was probably meant; `undefined` if none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
+  if (name.length > LONGEST_NAME) return undefined
   const words = name.split(/(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])|[-_\s]+/).reverse()
   // `lease_time_ms` is a lease time.
   const withoutUnit = words

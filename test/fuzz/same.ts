@@ -14,8 +14,5 @@ export function expectComesBack(accepted: unknown, readAgain: () => unknown): vo
 
 /** JSON has neither -0 nor infinity, and a field may be missing or `undefined`. */
 function written(value: unknown): string {
-  return JSON.stringify(value, (key, part) => {
-    if (part instanceof Map) return [...part]
-    return key === 'share' && part === Infinity ? 'unlimited' : part
-  })
+  return JSON.stringify(value, (_, part) => (part instanceof Map ? [...part] : part))
 }

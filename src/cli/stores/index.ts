@@ -44,7 +44,7 @@ export function storeAddress(settings: CommandSettings, named = settings.text('s
   if (listen === undefined) return address
   if (!/^postgres(ql)?:/.test(address))
     throw usageFailure('--listen: only a store of Postgres has a connection for notifications')
-  return `${address}${address.includes('?') ? '&' : '?'}listen=${encodeURIComponent(listen)}`
+  return `${address}${address.includes('?') ? '&' : '?'}listen=${encodeURIComponent(listen.toWellFormed())}`
 }
 
 /** Opens the store, runs the work, and closes the store. Failures name the store. */

@@ -34,7 +34,12 @@ export const lockFile = reading(
     for (const [scope, { id, ttlExpiresAt, mtime } = Object()] of Object.entries<Partial<LockRecord> | null>(
       JSON.parse(text),
     ))
-      if (id && [ttlExpiresAt, mtime].every(Number.isFinite) && !Object.hasOwn(records, scope))
+      if (
+        id &&
+        typeof id === 'string' &&
+        [ttlExpiresAt, mtime].every(Number.isFinite) &&
+        !Object.hasOwn(records, scope)
+      )
         throw new Error(`${scope} was dropped`)
     for (const { id, ttlExpiresAt, mtime } of Object.values(records))
       if (typeof id !== 'string' || !(ttlExpiresAt <= NOW + TTL_MS) || !Number.isFinite(mtime))
