@@ -1,5 +1,5 @@
 /**
- * Removes the declarations that no entry of the package reaches. A declaration may name a type of a bundled package,
+ * Removes the declarations that no entry of the package reaches, and the notes for maintainers at the top of the others. A declaration may name a type of a bundled package,
  * such as Hono's: it is there if the user has that package, and `any` if not.
  */
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,10 @@ export function trimDeclarations(dist: string, modules: readonly string[]): void
   for (const name of globSync('**/*.d.ts', { cwd: dist, exclude: ['**/*.css.d.ts'] })) {
     const path = join(dist, name)
     if (!reached.has(path)) rmSync(path)
-    else ignoreMissing(path)
+    else {
+      shorten(path)
+      ignoreMissing(path)
+    }
   }
 }
 
@@ -34,6 +37,16 @@ function ignoreMissing(path: string): void {
   for (const { value, statement } of specifiersOf(path).toReversed())
     if (isBundled(value)) text = `${text.slice(0, statement)}/** @ts-ignore */\n${text.slice(statement)}`
   writeFileSync(path, text)
+}
+
+/** An editor shows what is said of a name. The comment on a file has another one below it, or imports. */
+function shorten(path: string): void {
+  const text = readFileSync(path, 'utf8')
+  const code = text.replace(/^\/\*[^]*?\*\/\s*(?=import|export [{*]|\/\*)/, '')
+  writeFileSync(
+    path,
+    code.replace(/^ {4,}/gm, (spaces) => '\t'.repeat(spaces.length / 4) + ' '.repeat(spaces.length % 4)),
+  )
 }
 
 interface Specifier {

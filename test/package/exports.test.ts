@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BUNDLED } from '../../scripts/bundle-packages.ts'
 import { root } from '../../scripts/run-tool.ts'
 import { codeOf } from '../docs/blocks.ts'
-import { manifest } from './manifest.ts'
+import { filesOf, manifest } from './manifest.ts'
 import { compileProject, type Packed, pack, run } from './packed.ts'
 import { paste, runServer } from './pasted.ts'
+import { reachedFiles } from './reached-files.ts'
 
 /** Parts that nobody imports by name. */
 const PRIVATE_PARTS = ['src/protocol/index.ts', 'src/cli/index.ts', 'src/duration/index.ts']
@@ -192,13 +193,21 @@ describe('the package', () => {
     expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:5173')
   })
 
-  it('the package needs no other package, and takes at most 3.5 MB', () => {
-    const installed = join(packed.consumer, 'node_modules/holdfast')
+  it('the package needs no other package, and takes at most 3.4 MB, without the server and the command line 2 MB', () => {
     expect(manifest.dependencies).toBeUndefined()
+    const installed = join(packed.consumer, 'node_modules/holdfast')
+    const megabytes = (paths: Iterable<string>) =>
+      [...paths].reduce((sum, path) => sum + statSync(path).size, 0) / 1e6
     const files = globSync('**/*.*', { cwd: installed }).map((name) => join(installed, name))
-    const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
-    console.log(`the package: ${(bytes / 1e6).toFixed(2)} MB`)
-    expect(bytes).toBeLessThan(3.5e6)
+    const entries = Object.entries(manifest.exports).filter(([name]) => !/server|json/.test(name))
+    const starts = [...entries.flatMap(([, entry]) => filesOf(entry)), ...Object.values(manifest.browser)]
+    const light = reachedFiles(starts.map((path) => join(installed, path)))
+    console.log(
+      `the package: ${megabytes(files).toFixed(2)} MB, without the server ${megabytes(light).toFixed(2)}`,
+    )
+    expect(megabytes(files)).toBeLessThan(3.4)
+    expect(megabytes(light)).toBeLessThan(2)
+    expect(megabytes(light)).toBeGreaterThan(1.5)
   })
 
   it('the package has the licence of each package that is bundled in it', () => {

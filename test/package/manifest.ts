@@ -27,3 +27,10 @@ interface Files {
 }
 
 export const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** Of an entry: its modules and their declarations; of a file, itself. */
+export function filesOf(entry: string | Entry): string[] {
+  if (typeof entry === 'string') return [entry]
+  const { require: common } = entry
+  return [entry.types, entry.default, ...(common ? [common.types, common.default] : [])]
+}

@@ -1,9 +1,9 @@
 /** Mistakes about failures, aborted calls and close. */
 import { LeaseError } from '../../base/errors.ts'
 import type { LeaseRecord } from '../../core/index.ts'
-import type { Mutant } from './mutant.ts'
+import { mutants } from './mutant.ts'
 
-export const failingMutants = {
+export const failingMutants = mutants({
   'read that throws what it was thrown': {
     caughtBy: 'fails with a retryable LeaseError while the backend is out, and recovers',
     mutate: (store) => ({
@@ -90,4 +90,4 @@ export const failingMutants = {
     caughtBy: 'tells watchers nothing after close',
     mutate: () => ({ close: async () => {} }),
   },
-} satisfies Record<string, Mutant>
+})

@@ -1,8 +1,8 @@
 /** Mistakes of acquire, renew and release. */
 import type { Answer, Ask, LeaseRecord } from '../../core/index.ts'
-import type { Mutant } from './mutant.ts'
+import { mutants } from './mutant.ts'
 
-export const holdingMutants = {
+export const holdingMutants = mutants({
   'release without a check of who asks': {
     caughtBy: 'does not let an old holder free its successor',
     mutate: (store) => ({
@@ -190,4 +190,4 @@ export const holdingMutants = {
       }
     },
   },
-} satisfies Record<string, Mutant>
+})

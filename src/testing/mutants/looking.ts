@@ -1,8 +1,8 @@
 /** Mistakes of read, list and watch. */
 import type { LeaseRecord, LeaseStore, StoreEvent } from '../../core/index.ts'
-import type { Mutant } from './mutant.ts'
+import { mutants } from './mutant.ts'
 
-export const lookingMutants = {
+export const lookingMutants = mutants({
   'prefix that is taken as a pattern': {
     caughtBy: 'lists live leases by prefix, taken literally',
     mutate: (store) => ({
@@ -212,7 +212,7 @@ export const lookingMutants = {
       })
     },
   },
-} satisfies Record<string, Mutant>
+})
 
 /** Tells such events only after the next one. */
 function delaying(store: LeaseStore, isLate: (event: StoreEvent) => boolean): Partial<LeaseStore> {

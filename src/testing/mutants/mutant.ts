@@ -14,3 +14,8 @@ export async function timeOf(store: LeaseStore): Promise<number> {
   await store.release({ resource: `time ${id}`, id })
   return answer.lease.acquiredAt
 }
+
+/** Checks each, and keeps their names. */
+export function mutants<Name extends string>(all: Readonly<Record<Name, Mutant>>): typeof all {
+  return all
+}

@@ -1,8 +1,8 @@
 /** Mistakes about those who wait. */
 import type { Ask, LeaseStore, ReleaseAsk } from '../../core/index.ts'
-import { type Mutant, timeOf } from './mutant.ts'
+import { mutants, timeOf } from './mutant.ts'
 
-export const queueMutants = {
+export const queueMutants = mutants({
   'forced release that wakes nobody': {
     caughtBy: 'wakes the first waiter when a lease is ended by force',
     mutate: (store) => whileCalling(store, (by) => 'token' in by),
@@ -218,7 +218,7 @@ export const queueMutants = {
       },
     }),
   },
-} satisfies Record<string, Mutant>
+})
 
 /** Wakes nobody during such releases. */
 function whileCalling(store: LeaseStore, isMute: (by: ReleaseAsk) => boolean): Partial<LeaseStore> {

@@ -1,8 +1,8 @@
 /** Mistakes about several leases of a resource, and about leases that keep it after their end. */
 import type { Ask, LeaseRecord } from '../../core/index.ts'
-import { type Mutant, timeOf } from './mutant.ts'
+import { mutants, timeOf } from './mutant.ts'
 
-export const sharingMutants = {
+export const sharingMutants = mutants({
   'reader that passes a writer that waits': {
     caughtBy: 'lets no reader pass a writer that waits',
     mutate(store) {
@@ -204,4 +204,4 @@ export const sharingMutants = {
       }
     },
   },
-} satisfies Record<string, Mutant>
+})

@@ -1,8 +1,8 @@
 /** Mistakes about tokens, expiry and sweeps. */
 import type { Answer, LeaseRecord } from '../../core/index.ts'
-import { type Mutant, timeOf } from './mutant.ts'
+import { mutants, timeOf } from './mutant.ts'
 
-export const timeMutants = {
+export const timeMutants = mutants({
   'token counted from a row that is deleted on release': {
     caughtBy: 'raises the token with every grant',
     mutate(store) {
@@ -160,7 +160,7 @@ export const timeMutants = {
       },
     }),
   },
-} satisfies Record<string, Mutant>
+})
 
 function withToken(answer: Extract<Answer, { granted: true }>, token: number): Answer {
   return { ...answer, lease: { ...answer.lease, token } }

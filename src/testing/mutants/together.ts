@@ -1,12 +1,12 @@
 /** Mistakes of `acquireAll`. */
 import type { Ask, CallOptions, Grant, LeaseStore } from '../../core/index.ts'
-import type { Mutant } from './mutant.ts'
+import { mutants } from './mutant.ts'
 
 type AcquireAll = NonNullable<LeaseStore['acquireAll']>
 
 const PARTIAL = 'grants none of several requests if one is refused'
 
-export const togetherMutants = {
+export const togetherMutants = mutants({
   'several requests granted as far as they go': {
     caughtBy: PARTIAL,
     mutate: (store) => ({ acquireAll: oneByOne(store) }),
@@ -69,7 +69,7 @@ export const togetherMutants = {
         ),
     }),
   },
-} satisfies Record<string, Mutant>
+})
 
 function together(store: LeaseStore): AcquireAll {
   return (asks, call) => (store as Required<LeaseStore>).acquireAll(asks, call)
