@@ -43,7 +43,7 @@ async function checkCommonJs(project: string): Promise<void> {
   await run(project, 'node', '--experimental-vm-modules', jest)
   report('Jest 30 with --experimental-vm-modules')
 
-  const loadable = specifiers.filter((name) => name !== 'holdfast/testing/node')
+  const loadable = specifiers.filter((name) => !/(server|testing)\/node$/.test(name))
   await write(project, {
     'a.test.js': jestTest(loadable),
     'jest.config.cjs': codeOf('docs/commonjs.md', 'jest.config.cjs'),
