@@ -63,13 +63,29 @@ export function rateTable(rates: readonly Rate[], baseline: string): string[][] 
 
 let isJson = false
 
+/** The first row is the head. */
+export interface Table {
+  readonly title: string
+  readonly rows: readonly (readonly string[])[]
+}
+
+let printed: Table[] = []
+
+/** The tables that were printed since the last call. */
+export function takeTables(): readonly Table[] {
+  const tables = printed
+  printed = []
+  return tables
+}
+
 /** From now on, `printTable` prints one line of JSON for each table. */
 export function printJson(): void {
   isJson = true
 }
 
 /** A table on the terminal: the first row is its head, the first column is text, the others are figures. */
-export function printTable(title: string, rows: readonly (readonly string[])[]): void {
+export function printTable(title: string, rows: Table['rows']): void {
+  printed.push({ title, rows })
   if (isJson) {
     const [head = [], ...body] = rows
     const records = body.map((row) =>

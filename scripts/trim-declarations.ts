@@ -42,7 +42,7 @@ function ignoreMissing(path: string): void {
 /** An editor shows what is said of a name. The comment on a file has another one below it, or imports. */
 function shorten(path: string): void {
   const text = readFileSync(path, 'utf8')
-  const code = text.replace(/^\/\*[^]*?\*\/\s*(?=import|export [{*]|\/\*)/, '')
+  const code = text.replace(/^\/\*[\s\S]*?\*\/\s*(?=import|export [{*]|\/\*)/, '')
   writeFileSync(
     path,
     code.replace(/^ {4,}/gm, (spaces) => '\t'.repeat(spaces.length / 4) + ' '.repeat(spaces.length % 4)),

@@ -65,5 +65,5 @@ export const groups: readonly Group[] = [
       'coming-from-extension-storage',
     ],
   },
-  { text: 'Reference', pages: ['errors', 'troubleshooting', 'benchmarks'] },
+  { text: 'Reference', pages: ['errors', 'troubleshooting', 'benchmarks', 'sizing'] },
 ]

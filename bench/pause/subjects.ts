@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type ServerName, startServer } from '../../scripts/services/index.ts'
+import { cpuSecondsOf } from '../../scripts/services/process-tree.ts'
 import { startHoldfast, TOKEN } from '../holdfast-server.ts'
 
 export interface Subject {
   readonly address: string
   /** Absent: there is no server to stop. */
-  readonly server?: { freeze(): void; thaw(): void }
+  readonly server?: { freeze(): void; thaw(): void; cpuSeconds(): number }
   stop(): unknown
 }
 
@@ -29,6 +30,7 @@ const SUBJECTS: Readonly<Record<string, () => Promise<Subject>>> = {
     const server = {
       freeze: () => void process.kill(pid, 'SIGSTOP'),
       thaw: () => void process.kill(pid, 'SIGCONT'),
+      cpuSeconds: () => cpuSecondsOf(pid),
     }
     return { address: url.replace('://', `://${TOKEN}@`), server, stop }
   },

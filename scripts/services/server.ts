@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 import { type Command, KeptProcess } from './kept-process.ts'
-import { signalTree } from './process-tree.ts'
+import { cpuSecondsOf, signalTree } from './process-tree.ts'
 import type { Tool } from './tools.ts'
 
 const START_LIMIT_MS = 60_000
@@ -86,6 +86,11 @@ export class Server implements AsyncDisposable {
 
   thaw(): void {
     signalTree(this.#pid, 'SIGCONT')
+  }
+
+  /** The processor time that the server has taken. */
+  cpuSeconds(): number {
+    return cpuSecondsOf(this.#pid)
   }
 
   /** Ends the server and removes its data. */

@@ -147,7 +147,7 @@ export class LeaseError extends Error {
     super(message, details)
     this.code = code
     // lease-held, store-unavailable, too-many-…, not-finished.
-    this.retryable = /held|store-u|many|not-f/.test(code)
+    this.retryable = /held|store-u|many|not-fin/.test(code)
     if (details.resource) this.resource = details.resource
     if (details.reason) this.reason = details.reason
     const [holder] = details.holders ?? []

@@ -3,6 +3,9 @@ const BEHAVIOUR = 'describes behaviour, which the tests of the part show'
 const ADVICE = 'advice for people'
 const OTHER_NAMES = 'the names of another library beside ours; the two programs of the page are run'
 
+/** Pages of figures: `benchmarks.test.ts` compares them with the results that are kept. */
+export const MEASURED_PAGES = /^docs\/(benchmarks|sizing)\.md#/
+
 /** Tables that no list in the code can be compared with, and why. `words.test.ts` checks the names in their cells. */
 export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/which-one.md#Which one do I need?': ADVICE,
@@ -20,14 +23,6 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/ja/README.md#redlock との違い': 'the figures of docs/comparison.md, which `readme.test.ts` compares',
   'docs/ja/README.md#どこから始めるか': 'links to pages, which `links.test.ts` follows',
   'docs/install.md#Install': 'requirements, which `test/package` and `test/consumers` try',
-  'docs/benchmarks.md#Long queues': MEASURED,
-  'docs/benchmarks.md#Long queues 2': MEASURED,
-  'docs/benchmarks.md#MySQL and etcd beside others': MEASURED,
-  'docs/benchmarks.md#Several holders': MEASURED,
-  'docs/benchmarks.md#Bursts': MEASURED,
-  'docs/benchmarks.md#State sync': MEASURED,
-  'docs/benchmarks.md#State sync 2': MEASURED,
-  'docs/benchmarks.md#What remains': MEASURED,
   'docs/sync.md#Figures': MEASURED,
   'docs/sync.md#Figures 2': MEASURED,
   'docs/telemetry.md#What it costs': MEASURED,
