@@ -21,7 +21,7 @@ const READERS_PACKAGES = [
     'pusher',
     'pusher-js',
   ],
-  ...['react-dom', 'typescript', 'vite', 'vitest'],
+  ...['@hono/node-server', 'hono', 'react-dom', 'typescript', 'valibot', 'vite', 'vitest', 'ws'],
 ]
 const READERS_TOOLS = ['tsc', 'vite', 'vitest']
 

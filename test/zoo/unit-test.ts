@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { format } from 'node:util'
 import { build } from 'esbuild'
 import { expect, expectTypeOf, vi } from 'vitest'
 import { type Mutation, mutate } from '../sim/program.ts'
@@ -140,7 +141,7 @@ async function collect(text: string): Promise<Group> {
         const values = Array.isArray(row) ? row : [row]
         let at = 0
         add(
-          title.replace(/%[sdijo]/g, () => String(values[at++])),
+          title.replace(/%[sdijo]/g, (kind) => format(kind, values[at++])),
           () => run(...values),
         )
       }

@@ -168,4 +168,5 @@ function clockAndErrors(): void {
   assert.equal(error.code, 'lease-held')
   assert.equal(new LeaseError('closed', 'it is closed').message, 'it is closed')
   assert.equal(error.cause, cause)
+  assert.equal(new LeaseError('lease-lost', 'lost', { reason: 'ended' }).reason, 'ended')
 }
