@@ -1,4 +1,6 @@
+import { Etcd3 } from 'etcd3'
 import { Redis } from 'ioredis'
+import { createPool } from 'mysql2'
 import { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { createAutoSave } from '../autosave/index.ts'
@@ -6,11 +8,13 @@ import { httpStore } from '../client/http-store.ts'
 import { createDocumentLock, createDraft } from '../client/index.ts'
 import { createLeases } from '../core/index.ts'
 import { guardTable } from '../guard/index.ts'
-import { idempotent } from '../idempotency/index.ts'
+import { idempotent, idempotentFetch } from '../idempotency/index.ts'
 import { createOnce, createTaskHandler, memoryJobs } from '../once/index.ts'
 import { createProjectLocks } from '../project/index.ts'
 import { createServer } from '../server/node/index.ts'
+import { etcdStore } from '../stores/etcd/index.ts'
 import { memoryStore } from '../stores/memory.ts'
+import { mysqlStore } from '../stores/mysql/index.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import { redisStore } from '../stores/redis/index.ts'
 import { sqliteStore } from '../stores/sqlite/index.ts'
@@ -27,6 +31,7 @@ const calls = {
   acquire: (options: object) => leases.acquire('resource', options),
   withLease: (options: object) => leases.withLease('resource', () => {}, options),
   tryAcquire: (options: object) => leases.tryAcquire('resource', options),
+  lead: (options: object) => leases.lead('resource', () => {}, options),
   createLeases: async (options: object) => createLeases(memoryStore(), options),
   postgresStore: async (options: object) => postgresStore(new Pool(), options),
   'once.run': (options: object) => once.run('job', () => {}, options),
@@ -36,6 +41,9 @@ const calls = {
   createTaskHandler: async (options: object) => createTaskHandler(once, options as never),
   idempotent: async (options: object) => idempotent(() => new Response(), options as never),
   list: (options: object) => leases.list(options),
+  mysqlStore: async (options: object) => mysqlStore(createPool({}), options),
+  etcdStore: async (options: object) => etcdStore(new Etcd3({ hosts: 'http://127.0.0.1:1' }), options),
+  idempotentFetch: async (options: object) => idempotentFetch(options),
   redisStore: async (options: object) => redisStore(new Redis({ lazyConnect: true }), options),
   guardTable: async (options: object) => guardTable(options),
   createServer: (options: object) => createServer({ store: memoryStore(), ...options }),
@@ -213,6 +221,52 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['createSync', 'onChange', 'sync.subscribe'],
     ['createProjectLocks', 'staleAfter', 'takeoverAfter'],
     ['httpSink', 'timeOutMs', 'timeout'],
+    ['acquire', 'giveUpAfter', 'wait'],
+    ['acquire', 'queueTimeout', 'wait'],
+    ['acquire', 'validity', 'ttl'],
+    ['acquire', 'holdFor', 'ttl'],
+    ['acquire', 'maxHold', 'ttl'],
+    ['acquire', 'watchdogTimeout', 'heartbeat'],
+    ['acquire', 'pingInterval', 'heartbeat'],
+    ['acquire', 'parallelism', 'share'],
+    ['acquire', 'n', 'share'],
+    ['acquire', 'ac', 'signal'],
+    ['acquire', 'context', 'metadata'],
+    ['acquire', 'description', 'metadata'],
+    ['acquire', 'hostname', 'owner'],
+    ['acquire', 'process', 'owner'],
+    ['acquire', 'minDuration', 'atLeast'],
+    ['acquire', 'attempts', 'retry'],
+    ['acquire', 'lockMode', 'mode'],
+    ['acquire', 'onRenew', 'leases.subscribe'],
+    ['withLease', 'skipIfLocked', 'tryWithLease'],
+    ['withLease', 'ifFree', 'tryWithLease'],
+    ['withLease', 'try', 'tryAcquire'],
+    ['createLeases', 'debug', 'onEvent'],
+    ['list', 'resource', 'prefix'],
+    ['postgresStore', 'createTables', 'migrate'],
+    ['sqliteStore', 'fsync', 'synchronous'],
+    ['once.run', 'maxRetry', 'maxAttempts'],
+    ['once.result', 'cacheTtl', 'keep'],
+    ['once.result', 'hash', 'payload'],
+    ['once.result', 'cacheErrors', 'failures'],
+    ['createTaskHandler', 'route', 'path'],
+    ['createTaskHandler', 'getId', 'idOf'],
+    ['createTaskHandler', 'status', 'lockedStatus'],
+    ['createServer', 'contentStore', 'documents'],
+    ['createServer', 'heartbeat', 'settings'],
+    ['createDocumentLock', 'tabId', 'clientId'],
+    ['createDocumentLock', 'onLost', 'lock.subscribe'],
+    ['createDocumentLock', 'wait', 'lock.acquire'],
+    ['createDraft', 'persist', 'keep'],
+    ['createDraft', 'serialize', 'codec'],
+    ['createDraft', 'autosave', 'saveAfter'],
+    ['createAutoSave', 'maxTotalBytes', 'maxBytes'],
+    ['createSync', 'validators', 'validate'],
+    ['mysqlStore', 'pollInterval', 'poll'],
+    ['mysqlStore', 'schema', 'database'],
+    ['etcdStore', 'root', 'prefix'],
+    ['idempotentFetch', 'retries', 'tries'],
   ] as const)('%s({ %s }) → %s', async (call, name, meant) => {
     await expect(calls[call]({ [name]: 1 })).rejects.toThrow(
       `\`${name}\`: unknown option, did you mean \`${meant}\`?`,
@@ -221,6 +275,12 @@ describe('an unknown option is answered with the name that was meant', () => {
 
   it.each([
     ['createLeases', 'keyPrefix', '`prefix` of the store'],
+    ['createLeases', 'redis', 'the first argument'],
+    ['redisStore', 'ttl', 'an option of `createLeases`'],
+    ['redisStore', 'url', 'the first argument'],
+    ['postgresStore', 'connectionString', 'the first argument'],
+    ['tryAcquire', 'timeout', '`wait` of `acquire`'],
+    ['lead', 'wait', '`wait` of `acquire`'],
     ['acquire', 'key', 'the first argument'],
     ['createDocumentLock', 'room', 'the first argument'],
     ['once.run', 'idempotencyKey', 'the first argument'],
@@ -247,6 +307,8 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['bodyLimit', 'maxBody'],
     ['maxBodySize', 'maxBody'],
     ['maxConnections', 'maxSockets'],
+    ['tlsKeyFile', 'tlsKey'],
+    ['behindProxy', 'trustProxy'],
   ])('a setting of the server: %s → %s', async (name, meant) => {
     await expect(calls.settings({ [name]: 1 })).rejects.toThrow(
       `\`${name}\` (settings): unknown setting, did you mean \`${meant}\`?`,

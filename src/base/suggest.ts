@@ -7,41 +7,44 @@ const UNITS = /^(in|ms|millis|milliseconds|s|sec|secs|seconds|minutes)$/i
 
 /** Each option, and what other libraries call it. Of several that fit, the first one here is meant. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  wait: 'timeout acquireTimeout waitTime waitTimeout maxWait waitFor block blocking blockFor patience deadline',
+  wait: 'timeout acquireTimeout waitTime waitTimeout maxWait waitFor block blocking blockFor patience deadline giveUpAfter for',
   mode: 'exclusive readOnly read reader write writer rw kind type',
   share:
-    'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared',
-  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseMillis leaseFor leaseTime leaseTimeout leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex',
+    'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared n parallelism parallel',
+  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseMillis leaseFor leaseTime leaseTimeout leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex validity validFor hold holdFor maxHold maxHoldTime extendBy extension for',
   heartbeat:
-    'renew renewal renewEvery renewInterval autoRenew autoExtend extend refresh refreshInterval keepAlive watchdog interval automaticExtensionThreshold',
+    'renew renewal renewEvery renewInterval autoRenew autoExtend extend refresh refreshInterval keepAlive watchdog interval automaticExtensionThreshold watchdogTimeout watchdogInterval renewDeadline',
   debounce: 'delay interval throttle every',
-  saveAfter: 'debounce delay interval throttle every',
+  saveAfter: 'debounce delay interval throttle every autosave autosaveDelay',
   saveWithin: 'maxWait maxDelay maxInterval idle',
-  maxBytes: 'maxSize size sizeLimit limit quota',
+  maxBytes: 'maxSize size sizeLimit limit quota maxTotalBytes totalBytes',
   retry:
-    'retries retryCount retryDelay retryJitter retryInterval retryStrategy backoff delay acquireAttemptsLimit jitter',
-  maxAttempts: 'attempts tries maxTries maxRetries retries retryCount',
+    'retries retryCount retryDelay retryJitter retryInterval retryStrategy backoff delay acquireAttemptsLimit jitter attempts tries retryAttempts',
+  maxAttempts: 'attempts tries maxTries maxRetries retries retryCount maxRetry',
   add: 'create createIfMissing autoCreate insert upsert enqueue',
-  payload: 'input body args arguments request fingerprint',
-  keep: 'cache cacheFor retain retainFor retention storeFor',
-  owner: 'name id identity identifier clientId holder lockedBy by user worker',
+  payload: 'input body args arguments request fingerprint hash',
+  keep: 'cache cacheFor retain retainFor retention storeFor cacheTtl retentionTime persist localStorage',
+  owner:
+    'name id identity identifier clientId holder lockedBy by user worker process hostname host pid machine instance',
   worker: 'name owner identity instance host',
-  metadata: 'meta data payload info tags label labels tag annotations details value',
-  signal: 'abort abortSignal abortController controller cancel cancelToken cancellation',
-  atLeast: 'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle',
+  metadata:
+    'meta data payload info tags label labels tag annotations details value extra context description note notes comment',
+  signal: 'abort abortSignal abortController controller cancel cancelToken cancellation ac',
+  atLeast:
+    'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle minDuration holdAtLeast minHoldTime',
   lockDelay: 'delayAfterExpiry gracePeriod grace',
-  onEvent: 'listener callback log logger onChange onSave onSaved onState onError onLost events on',
+  onEvent: 'listener callback log logger onChange onSave onSaved onState onError onLost events on debug',
   closeTimeout: 'shutdownTimeout shutdown drainTimeout drain stopTimeout gracePeriod grace',
   callTimeout: 'timeout requestTimeout commandTimeout queryTimeout storeTimeout connectTimeout',
   clock: 'now time timer timers date',
   endsWithProcess: 'processBound releaseOnExit exit',
-  prefix: 'namespace keyPrefix keyspace name key ns startsWith filter pattern match',
+  prefix: 'namespace keyPrefix keyspace name key ns startsWith filter pattern match root resource',
   limit: 'pageSize size take count first perPage max',
   after: 'cursor next nextToken continuationToken offset page startAfter',
   namespace: 'prefix keyPrefix key name ns app id project projectId storageKey',
   layout: 'option structure',
   table: 'tableName name collection relation',
-  migrate: 'migration migrations createTable autoMigrate',
+  migrate: 'migration migrations createTable autoMigrate autoCreate createTables install',
   schema: 'schemaName database db version migration migrations',
   maxInFlight: 'concurrency pool poolSize parallel limit',
   work: 'handler run fn callback process',
@@ -49,11 +52,11 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   jobs: 'store storage',
   principal: 'user userId client tenant owner identity',
   settings:
-    'port host hostname cors origin origins ttl config configuration token tokens adminToken adminTokens leaseToken leaseTokens secret cookieSecret rate rateLimit trustProxy tls https',
+    'port host hostname cors origin origins ttl config configuration token tokens adminToken adminTokens leaseToken leaseTokens secret cookieSecret rate rateLimit trustProxy tls https heartbeat',
   identify: 'authenticate authentication session getUser user currentUser',
-  authorize: 'auth authorization permissions can access',
+  authorize: 'auth authorization permissions can access verify',
   store: 'db database redis postgres mysql sqlite pool client connection storage backend leases locks',
-  documents: 'contents content documentStore docs texts',
+  documents: 'contents content documentStore docs texts contentStore',
   audit: 'auditLog auditTrail trail',
   bus: 'pubsub broker broadcast events emitter',
   log: 'logger logging onError onLog',
@@ -70,25 +73,60 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   maxSockets: 'connections maxConnections',
   takeoverAfter: 'steal stale staleAfter ttl lockTimeout timeout expiry',
   read: 'content getContent value getValue state getState snapshot getSnapshot data getData serialize',
-  directory: 'dir folder path save write',
+  directory: 'dir folder path save write storage store',
   generations: 'history versions backups keep maxVersions maxHistory',
   storage: 'area store adapter driver backend',
   messenger: 'channel broadcast broadcastChannel port',
   defaults: 'initial initialSettings defaultSettings initialState settings',
   faults: 'latency delay loss errors drop',
   listen: 'subscriber subscribe pubsub notify',
+  failures: 'onFailure cacheErrors cacheFailures keepErrors keepFailures errors',
+  columns: 'columnNames fields fieldNames mapping',
+  path: 'route url endpoint pathname',
+  idOf: 'getId idFrom id jobId extractId key',
+  lockedStatus: 'status statusCode',
+  poll: 'polling pollInterval pollEvery interval',
+  database: 'schema db databaseName dbName',
+  synchronous: 'fsync durability pragma',
+  tlsKey: 'tlsKeyFile tlsKeyPath key privateKey',
+  trustProxy: 'proxy proxies behindProxy',
+  clientId: 'tabId sessionId',
+  codec: 'serialize serializer deserialize parse encode decode merge format',
+  tries: 'retries retryCount attempts maxRetries maxAttempts',
   ls: 'list',
 }
 
 /** What is no option here, and what it is. It is said where the options of `beside` are known. */
-const ELSEWHERE: readonly { readonly beside: string; readonly names: string; readonly meant: string }[] = [
+const ELSEWHERE: readonly {
+  readonly beside: string
+  /** Calls that know this option are others. */
+  readonly without?: string
+  readonly names: string
+  readonly meant: string
+}[] = [
   // Only where one can wait is there a method that does not.
   {
     beside: 'owner wait',
-    names: 'ifAvailable nonBlocking noWait tryOnce once throwOnTimeout failIfHeld',
+    names: 'ifAvailable nonBlocking noWait try tryOnce tryLock once throwOnTimeout failIfHeld',
     meant: '`tryAcquire`',
   },
+  {
+    beside: 'owner wait',
+    names: 'ifFree ifUnlocked skipIfHeld skipIfLocked skipIfBusy',
+    meant: '`tryWithLease`',
+  },
+  {
+    beside: 'owner share',
+    without: 'wait',
+    names: 'wait timeout waitTime maxWait',
+    meant: '`wait` of `acquire`',
+  },
   { beside: 'owner wait', names: 'force steal', meant: '`release`' },
+  {
+    beside: 'owner share',
+    names: 'onEvent onAcquire onAcquired onRenew onRenewed onRelease onReleased listener',
+    meant: '`leases.subscribe`',
+  },
   {
     beside: 'owner heartbeat',
     names: 'onLost onLoss onExpire onExpired onExpiry onAbort',
@@ -102,15 +140,34 @@ const ELSEWHERE: readonly { readonly beside: string; readonly names: string; rea
     meant: '`prefix` of the store',
   },
   {
+    beside: 'owner closeTimeout',
+    names: 'store client redis pool db database url connection connectionString',
+    meant: 'the first argument',
+  },
+  { beside: 'maxInFlight', names: 'ttl wait heartbeat owner retry', meant: 'an option of `createLeases`' },
+  {
+    beside: 'listen maxInFlight',
+    names: 'client redis pool db database url host port connection connectionString',
+    meant: 'the first argument',
+  },
+  {
     beside: 'maxAttempts callTimeout',
     names: 'key id jobId idempotencyKey dedupe dedupeKey',
     meant: 'the first argument',
   },
   { beside: 'synchronous table', names: 'file filename path database db', meant: 'the first argument' },
-  { beside: 'saveAfter saveWithin', names: 'onChange onState onUpdate onSave', meant: '`draft.subscribe`' },
+  {
+    beside: 'saveAfter saveWithin',
+    names: 'onChange onState onUpdate onSave onSaved',
+    meant: '`draft.subscribe`',
+  },
   { beside: 'url idleAfter', names: 'room roomId document documentId', meant: 'the first argument' },
-  { beside: 'url idleAfter', names: 'onChange onState onStateChange onUpdate', meant: '`lock.subscribe`' },
-  { beside: 'url idleAfter', names: 'autoAcquire acquire eager', meant: '`lock.acquire`' },
+  {
+    beside: 'url idleAfter',
+    names: 'onChange onState onStateChange onUpdate onLost onAcquired',
+    meant: '`lock.subscribe`',
+  },
+  { beside: 'url idleAfter', names: 'autoAcquire acquire eager wait', meant: '`lock.acquire`' },
   { beside: 'url idleAfter', names: 'ttl lockTtl leaseTime', meant: '`ttl` in the settings of the server' },
   {
     beside: 'url idleAfter',
@@ -134,7 +191,8 @@ export function suggest(name: string, known: readonly string[]): string {
 function elsewhere(name: string, known: readonly string[]): string | undefined {
   const joined = name.replaceAll(/[-_]/g, '').toLowerCase()
   const found = ELSEWHERE.find(
-    ({ beside, names }) =>
+    ({ beside, without = '', names }) =>
+      !known.includes(without) &&
       names.toLowerCase().split(' ').includes(joined) &&
       beside.split(' ').every((other) => known.includes(other)),
   )
