@@ -27,6 +27,13 @@ describe('the settings', () => {
     })
   })
 
+  it('the settings of a short ttl have a heartbeat of a third of it, unless another is given', () => {
+    expect(settingsOf({ ttl: '10s' }).heartbeat).toBe(3333)
+    expect(settingsOf({ ttl: '1s' }).heartbeat).toBe(333)
+    expect(settingsOf({ ttl: '5m' }).heartbeat).toBe(10_000)
+    expect(settingsOf({ ttl: '10s', heartbeat: '8s' }).heartbeat).toBe(8000)
+  })
+
   it('the settings have the types that code may write', () => {
     // @ts-expect-error: not a duration
     const late: GivenSettings = { ttl: 'banana' }

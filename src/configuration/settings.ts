@@ -1,6 +1,6 @@
 import { expectObject } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
-import { MAX_HEARTBEAT_PART } from '../base/options.ts'
+import { HEARTBEATS_PER_TTL, MAX_HEARTBEAT_PART } from '../base/options.ts'
 import { misspelt, suggest } from '../base/suggest.ts'
 import {
   address,
@@ -37,8 +37,15 @@ export const SETTINGS = {
   store: address('sqlite:./holdfast.db', 'where the leases are, such as redis://host'),
   /** How long a lock lives without a heartbeat. Default `30s`. */
   ttl: duration('30s', '1s', '1h', 'how long a lock lives without a heartbeat'),
-  /** How often clients send a heartbeat; at most 0.9 of the ttl. Default `10s`. */
-  heartbeat: duration('10s', '100ms', '54m', 'how often clients send a heartbeat; at most 0.9 of the ttl'),
+  /**
+   * How often clients send a heartbeat; at most 0.9 of the ttl, and a third of a ttl below 30s by default. Default `10s`.
+   */
+  heartbeat: duration(
+    '10s',
+    '100ms',
+    '54m',
+    'how often clients send a heartbeat; at most 0.9 of the ttl, and a third of a ttl below 30s by default',
+  ),
   /** How often the server looks for expired locks that were not announced. Default `60s`. */
   sweep: duration('60s', '1s', '1h', 'how often the server looks for expired locks that were not announced'),
   /** How long a holder may still save before another takes over. Default `5s`. */
@@ -221,7 +228,8 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
       )
     return [setting, value] as const
   })
-  const settings = Object.fromEntries(resolved) as unknown as Settings
+  const given = Object.fromEntries(resolved) as unknown as Settings
+  const settings = { ...given, heartbeat: heartbeatOf(given, sources) }
   if (mistakes.length === 0 && settings.heartbeat > settings.ttl * MAX_HEARTBEAT_PART)
     mistakes.push(
       `heartbeat: expected at most ${MAX_HEARTBEAT_PART} of the ttl of ${settings.ttl} ms, got ${settings.heartbeat} ms`,
@@ -230,6 +238,12 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
     mistakes.push('tlsCert and tlsKey: expected both or neither')
   if (mistakes.length > 0) throw new LeaseError('invalid-argument', mistakes.join('\n'))
   return settings
+}
+
+/** A shorter `ttl` alone is no mistake: its heartbeat follows, as that of a lease does. */
+function heartbeatOf({ heartbeat, ttl }: Settings, sources: readonly SettingsSource[]): number {
+  const isGiven = sources.some(({ values }) => values.heartbeat !== undefined)
+  return isGiven ? heartbeat : Math.min(heartbeat, Math.floor(ttl / HEARTBEATS_PER_TTL))
 }
 
 /** One line for each name that is not a setting. */
