@@ -40,9 +40,10 @@ export const NOT_LOADED: SavedContent<null> = {
 }
 
 /**
- * Loads what is saved: at once, after every grant, and whenever another tab has saved or may have saved. A load that
- * failed is repeated. Writing may begin when `isLoaded` is true and the lock is held. Throws `invalid-argument`. A
- * load that fails is in `state.error`: `store-unavailable` is repeated, and `store-failed` if the codec throws.
+ * Loads what is saved: at once, after every grant, and whenever another tab has saved or may have saved. What this page
+ * saves itself is loaded when its turn has ended. A load that failed is repeated. Writing may begin when `isLoaded` is
+ * true and the lock is held. Throws `invalid-argument`. A load that fails is in `state.error`: `store-unavailable` is
+ * repeated, and `store-failed` if the codec throws.
  *
  * @example
  * const saved = followContent(lock, { codec: jsonCodec({ title: '' }) })

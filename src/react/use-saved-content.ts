@@ -11,10 +11,10 @@ import {
 import { useRoomLock } from './use-document-lock.ts'
 
 /**
- * What was last saved of a document: loaded after every grant, and whenever another tab has saved. Let the user write
- * when `isLoaded` is true and the lock is held. With the name of a room, it opens the lock by itself, on the server of
- * the `<HoldfastProvider>`. Of the options, those of the first render count. Throws `invalid-argument` for options that
- * it does not know.
+ * What was last saved of a document: loaded after every grant, and whenever another tab has saved. What this page saves
+ * itself is loaded when its turn has ended. Let the user write when `isLoaded` is true and the lock is held. With the
+ * name of a room, it opens the lock by itself, on the server of the `<HoldfastProvider>`. Of the options, those of the
+ * first render count. Throws `invalid-argument` for options that it does not know.
  *
  * @example
  * const { content, isLoaded } = useSavedContent<Minutes>('minutes-42')
