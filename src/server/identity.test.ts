@@ -82,11 +82,14 @@ describe('a public channel', () => {
   it.each(CASES)(
     'a public channel of %s, %s: %i by the same rule as over HTTP',
     async (user, channel, status) => {
-      await using bed = await serviceBed({ identify, authorize: mayRead })
+      const errors: string[] = []
+      const log = (level: string, message: string) => level === 'error' && errors.push(message)
+      await using bed = await serviceBed({ identify, authorize: mayRead, log })
       const socket = fakeSocket(bed.server.channels, opened(user))
       const [frame] = await socket.subscribe(channel)
       if (status === 200) expect(frame?.event).toBe('pusher_internal:subscription_succeeded')
       else expect(frame).toMatchObject({ event: 'pusher:subscription_error', data: { status } })
+      expect(errors).toEqual([])
       const room = /^document\.(.+)/.exec(channel)?.[1]
       if (room === undefined) return
       const read = await bed

@@ -127,7 +127,15 @@ export class Authenticator {
 /** Whether the sender of a request that opens a socket may hear a public channel: by the same rule as over HTTP. */
 export function channelCheck(authenticator: Authenticator, authorize: Authorize) {
   return async (channel: string, request: Request): Promise<boolean> => {
-    const { identity } = await authenticator.authenticate(request, headerOf(request), NO_COOKIE_SET)
+    const sender = await authenticator
+      .authenticate(request, headerOf(request), NO_COOKIE_SET)
+      .catch((error) => {
+        // A stranger is refused, and is no failure of the server.
+        if (error instanceof HttpError) return undefined
+        throw error
+      })
+    if (!sender) return false
+    const { identity } = sender
     const room = roomOfChannel(channel)
     return room === null ? authorize(identity, 'subscribe', channel) : authorize(identity, 'read', room)
   }
