@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { holdsOf, violations } from './checker.ts'
+import { holdsOf, violations, waitsOf } from './checker.ts'
 import type { Observation } from './observation.ts'
 
 const asks = (at: number, worker: string): Observation => ({ at, worker, resource: 'r' })
@@ -34,6 +34,14 @@ describe('the checker', () => {
       { resource: 'r', token: 1, worker: 'a', from: 10, to: 20 },
       { resource: 'r', token: 2, worker: 'b', from: 30, to: 40 },
       { resource: 'r', token: 4, worker: 'a', from: 50, to: 50 },
+    ])
+  })
+
+  it('the checker counts a wait without an end up to the last observation, but not that of a killed worker', () => {
+    const log = [asks(1000, 'a'), holds(3000, 'a', 1), asks(4000, 'b'), asks(5000, 'c'), holds(9000, 'a', 1)]
+    expect(waitsOf(log, new Set(['c']))).toEqual([
+      { worker: 'a', resource: 'r', ms: 2 },
+      { worker: 'b', resource: 'r', ms: 5 },
     ])
   })
 

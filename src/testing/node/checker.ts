@@ -35,12 +35,7 @@ export function violations(log: readonly Observation[], expectations: Expectatio
   ]
 }
 
-/**
- * In the order in which they began.
- *
- * @example
- * for (const { worker, token, from, to } of holdsOf(log)) console.log(worker, token, to - from)
- */
+/** In the order in which they began. */
 export function holdsOf(ordered: readonly Observation[]): Hold[] {
   const holds = new Map<string, Hold>()
   for (const { at, worker, resource, token, share } of ordered) {
@@ -51,18 +46,13 @@ export function holdsOf(ordered: readonly Observation[]): Hold[] {
   return [...holds.values()]
 }
 
-export interface Wait {
+interface Wait {
   readonly worker: string
   readonly resource: string
   readonly ms: number
 }
 
-/**
- * Those of the living that have no end count up to the last observation.
- *
- * @example
- * const longest = Math.max(...waitsOf(log, killed).map(({ ms }) => ms))
- */
+/** Those of the living that have no end count up to the last observation. */
 export function waitsOf(ordered: readonly Observation[], killed: ReadonlySet<string>): Wait[] {
   const waits: Wait[] = []
   const asking = new Map<string, Observation>()

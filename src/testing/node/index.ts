@@ -6,14 +6,7 @@
  *
  * @module
  */
-export {
-  type Expectations,
-  type Hold,
-  holdsOf,
-  violations,
-  type Wait,
-  waitsOf,
-} from './checker.ts'
+export { type Expectations, violations } from './checker.ts'
 export { type CuttableProxy, cuttableProxy } from './cuttable-proxy.ts'
 export { describeLifetime, type LifetimeOptions } from './describe-lifetime.ts'
 export { describeTorture, type TortureOptions } from './describe-torture.ts'
