@@ -242,7 +242,7 @@ export function resolveSettings(sources: readonly SettingsSource[]): Settings {
 
 /** A shorter `ttl` alone is no mistake: its heartbeat follows, as that of a lease does. */
 function heartbeatOf({ heartbeat, ttl }: Settings, sources: readonly SettingsSource[]): number {
-  const isGiven = sources.some(({ values }) => values.heartbeat !== undefined)
+  const isGiven = sources.some(({ values: { heartbeat: own } }) => own !== undefined)
   return isGiven ? heartbeat : Math.min(heartbeat, Math.floor(ttl / HEARTBEATS_PER_TTL))
 }
 
