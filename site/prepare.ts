@@ -4,18 +4,21 @@
  *
  * - the words after the three backticks (CONTRIBUTING, "Code on the pages") become a language and the name of the file;
  * - `<!-- tabs: ioredis, redis -->` shows the next blocks, one for each name, as tabs;
- * - `<!-- live: <component> -->` shows a component of the theme.
+ * - `<!-- live: <component> -->` shows a component of the theme;
+ * - `<!-- programs of the README -->` of a front shows the two programs of the README, as tabs.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { entryPoints, typesOf } from './entries.ts'
+import { entryPoints, pageOf, typesOf } from './entries.ts'
 import { groups, japanese } from './sidebar.ts'
 
 const here = import.meta.dirname
 const root = join(here, '..')
 const docs = join(root, 'docs')
 const output = join(here, 'pages')
+/** Files of the repository are not part of the site. */
+const LINK_TO_REPOSITORY = /\[(.+?)\]\([A-Z]+\.md\)/g
 
 rmSync(output, { recursive: true, force: true })
 cpSync(docs, output, { recursive: true, filter: (path) => !path.endsWith('.md') })
@@ -23,8 +26,12 @@ const pages = globSync('**/*.md', { cwd: docs }).map((path) => path.replace(/\.m
 refuseUnlisted(pages)
 for (const page of pages) write(`${page}.md`, translate(readFileSync(join(docs, `${page}.md`), 'utf8')))
 write('changelog.md', readFileSync(join(root, 'CHANGELOG.md'), 'utf8').replaceAll('](docs/', '](/'))
-write('index.md', readFileSync(join(here, 'home.md'), 'utf8'))
-write('ja/index.md', readFileSync(join(here, 'home.ja.md'), 'utf8'))
+write(
+  'internals.md',
+  readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8').replaceAll(LINK_TO_REPOSITORY, '$1'),
+)
+write('index.md', frontOf('home.md', 'README.md'))
+write('ja/index.md', frontOf('home.ja.md', 'docs/ja/README.md'))
 writeReference()
 writeForModels()
 
@@ -46,6 +53,17 @@ function translate(markdown: string): string {
       const title = /^\[.*\]$/.test(words) ? words : file && `[${file}]`
       return `${ticks}${language}${title ? ` ${title}` : ''}`
     })
+}
+
+/** A front shows the programs of its README, which are tested there. */
+function frontOf(front: string, readme: string): string {
+  const [redis, sqlite] = Array.from(
+    readFileSync(join(root, readme), 'utf8').matchAll(/^```js.*\n([\s\S]*?)^```$/gm),
+    ([, code = '']) => code,
+  )
+  if (!redis || !sqlite) throw new Error(`${readme} does not have two programs`)
+  const programs = `::: code-group\n\n\`\`\`js [Redis]\n${redis}\`\`\`\n\n\`\`\`js [SQLite]\n${sqlite}\`\`\`\n\n:::`
+  return readFileSync(join(here, front), 'utf8').replace('<!-- programs of the README -->', () => programs)
 }
 
 /** The site shows the name of a file as a tab, and tabs only in a group. */
@@ -81,6 +99,11 @@ function writeReference(): void {
     cwd: here,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  for (const entry of entryPoints) {
+    const page = `api/${pageOf(entry)}.md`
+    const text = readFileSync(join(output, page), 'utf8')
+    write(page, text.replace(/^# .+$/m, `# ${entry.replace('.', 'holdfast')}`))
+  }
 }
 
 /** https://llmstxt.org: a list of the pages, and all of them in one text. */

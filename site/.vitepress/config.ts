@@ -86,6 +86,13 @@ export default defineConfig({
     sidebar: [
       ...groups.map(asItems),
       {
+        text: 'Behind it',
+        items: [
+          { text: 'Architecture', link: '/internals' },
+          { text: 'Changelog', link: '/changelog' },
+        ],
+      },
+      {
         text: 'API',
         items: entryPoints.map((entry) => ({
           text: entry === '.' ? 'holdfast' : `holdfast${entry.slice(1)}`,

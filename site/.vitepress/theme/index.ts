@@ -1,6 +1,6 @@
 import { useData } from 'vitepress'
 import theme from 'vitepress/theme'
-import { h } from 'vue'
+import { defineComponent, h, onMounted, onUnmounted } from 'vue'
 import picture from '../../../docs/images/late-write.svg'
 import Contention from './Contention.vue'
 import './contrast.css'
@@ -15,6 +15,11 @@ export default {
   },
 } satisfies typeof theme
 
-function FrontPicture() {
-  return h('img', { class: 'front-picture', src: picture, alt: useData().frontmatter.value.picture })
-}
+const FrontPicture = defineComponent(() => {
+  // VitePress gives its fronts no `<main>`, by which a screen reader finds the content.
+  const content = () => document.querySelector('.VPContent')
+  onMounted(() => content()?.setAttribute('role', 'main'))
+  onUnmounted(() => content()?.removeAttribute('role'))
+  const { frontmatter } = useData()
+  return () => h('img', { class: 'front-picture', src: picture, alt: frontmatter.value.picture })
+})
