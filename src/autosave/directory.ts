@@ -1,3 +1,5 @@
+import { READ_ATTEMPTS } from './options.ts'
+
 /** The part of a `FileSystemDirectoryHandle` that AutoSave uses. */
 export interface Directory {
   getDirectoryHandle(name: string, options?: { create?: boolean }): Promise<Directory>
@@ -21,9 +23,6 @@ export interface FileWriter {
   close(): Promise<void>
   abort(): Promise<void>
 }
-
-/** A file cannot be read while it is being replaced: measured, about one read of ten fails. */
-const READ_ATTEMPTS = 10
 
 /** The text of a file, or its first `head` bytes; `null`: there is no such file. */
 export async function readText(directory: Directory, name: string, head?: number): Promise<string | null> {

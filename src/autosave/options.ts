@@ -30,6 +30,9 @@ const DEFAULTS = {
   wait: 1000,
 } as const
 
+/** A file of this size and more is written in pieces, each of this many characters. */
+export const PIECES_FROM_BYTES = 2_000_000
+export const PIECE_LENGTH = 600_000
 /** How long `close` waits for the lock. */
 export const LAST_WAIT_MS = 1000
 /** How long a tab waits for the answer to its request for the lock. */
@@ -128,3 +131,8 @@ function hasLocalStorage(): boolean {
     return false
   }
 }
+
+/** A file cannot be read while it is being replaced: measured, about one read of ten fails. */
+export const READ_ATTEMPTS = 10
+/** Writing the index takes a tenth of the time of a large save. Reading the heads of a few unlisted saves takes less. */
+export const MAX_UNLISTED_SAVES = 4

@@ -2,8 +2,10 @@
  * A save is one JSON file that can be verified. Its head has a fixed form and contains the time and the checksum of
  * the text of `data`. The file ends right after that text.
  */
+
 import { lostInJson } from '../base/json-value.ts'
 import { AutoSaveError } from './errors.ts'
+import { PIECE_LENGTH, PIECES_FROM_BYTES } from './options.ts'
 
 /** What is known about a save without reading its data. */
 export interface SaveInfo {
@@ -78,7 +80,7 @@ export function fileSizeOf(info: SaveInfo): number {
  * Chromium ends it without saying that the quota was the reason.
  */
 export function* piecesOf(file: string, bytes: number): Generator<string> {
-  const length = bytes < 2_000_000 ? file.length : 600_000
+  const length = bytes < PIECES_FROM_BYTES ? file.length : PIECE_LENGTH
   for (let from = 0; from < file.length; ) {
     const to = from + length
     // A surrogate pair must stay in one piece, because half of it cannot be written.

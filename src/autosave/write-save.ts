@@ -1,10 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { type Archive, type Contents, type Draft, isSaved } from './archive.ts'
 import { AutoSaveError, asWriteError } from './errors.ts'
+import { MAX_UNLISTED_SAVES } from './options.ts'
 import { fileSizeOf, type Save, type SaveContent, type SaveInfo, serialize, timeOf } from './save-file.ts'
-
-/** Writing the index takes a tenth of the time of a large save. Reading the heads of a few unlisted saves takes less. */
-const MAX_UNLISTED = 4
 
 export interface SaveOptions {
   readonly archive: Archive
@@ -67,7 +65,7 @@ export async function writeSave(options: SaveOptions, before: Contents): Promise
 
   async function attempt(): Promise<Written | null> {
     const id = nextId(clock, contents)
-    const index = contents.unlisted >= MAX_UNLISTED
+    const index = contents.unlisted >= MAX_UNLISTED_SAVES
     // The files are opened while the state is serialized.
     const opening = archive.draft(id, { index })
     const discard = () => opening.then((draft) => draft.discard()).catch(() => {})

@@ -1,12 +1,7 @@
 import type { Stop } from './abort.ts'
 import type { Clock } from './clock.ts'
 import { LeaseError } from './errors.ts'
-
-/**
- * The limit is counted in ticks. A process that is blocked or stopped, such as a cold one that loads code, can
- * neither send a request nor receive its answer: it loses one tick, however long that takes.
- */
-const TICKS = 5
+import { ANSWER_LIMIT_TICKS } from './options.ts'
 
 export interface Asked {
   readonly clock: Pick<Clock, 'setTimer'>
@@ -27,14 +22,14 @@ export function answerWithin<T>(
   stop?: Stop,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    let ticksLeft = TICKS
+    let ticksLeft = ANSWER_LIMIT_TICKS
     let cancel = () => {}
     const fail = (error: unknown) => {
       cancel()
       reject(error)
     }
     const tick = () => {
-      if (ticksLeft-- > 0) cancel = clock.setTimer(tick, ms / TICKS)
+      if (ticksLeft-- > 0) cancel = clock.setTimer(tick, ms / ANSWER_LIMIT_TICKS)
       else fail(noAnswer(store, `no answer within ${Math.ceil(ms)} ms`, resource))
     }
     if (ms < Infinity && !(stop?.limited && ms === stop.timeout)) tick()

@@ -35,3 +35,12 @@ export const POLL_LATER_PER_PLACE_MS = 100
 
 export const MAX_NAME_BYTES = 512
 export const MAX_METADATA_BYTES = 4096
+
+/** The limit of an answer is counted in this many ticks. */
+export const ANSWER_LIMIT_TICKS = 5
+/** How many characters of a wrong value a message shows. */
+export const LONGEST_SHOWN = 60
+/** Longer words may differ in more letters: one letter per this number. */
+export const LETTERS_PER_MISTAKE = 3
+/** A longer text is no misspelt name, and to compare it takes seconds. */
+export const LONGEST_GUESSED_NAME = 100

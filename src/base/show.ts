@@ -1,4 +1,4 @@
-const LONGEST_SHOWN = 60
+import { LONGEST_SHOWN } from './options.ts'
 
 /** A value for a message. Works for every value: a BigInt, a symbol, an object without prototype. */
 export function show(value: unknown): string {

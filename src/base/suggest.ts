@@ -1,7 +1,5 @@
 /** What to write instead of an unknown name or a wrong argument. A bundle for pages has `suggest-browser.ts` instead. */
-
-/** Longer words may differ in more letters: one letter per this number. */
-const LETTERS_PER_MISTAKE = 3
+import { LETTERS_PER_MISTAKE, LONGEST_GUESSED_NAME } from './options.ts'
 
 const UNITS = /^(in|ms|millis|milliseconds|s|sec|secs|seconds|minutes)$/i
 
@@ -199,12 +197,9 @@ function elsewhere(name: string, known: readonly string[]): string | undefined {
   return found?.meant
 }
 
-/** A longer text is no misspelt name, and to compare it takes seconds. */
-const LONGEST_NAME = 100
-
 /** The known name that was probably meant; `undefined` if none is near. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  if (name.length > LONGEST_NAME) return undefined
+  if (name.length > LONGEST_GUESSED_NAME) return undefined
   const words = name.split(/(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])|[-_\s]+/).reverse()
   // `lease_time_ms` is a lease time.
   const withoutUnit = words

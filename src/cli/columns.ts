@@ -1,7 +1,5 @@
-import { alignColumns, cut, GAP, shareColumns, widest } from './terminal.ts'
-
-/** A flexible column is not made narrower than this, unless all columns that can be left out are. */
-const NARROWEST = 24
+import { COLUMN_GAP, NARROWEST_COLUMN } from './options.ts'
+import { alignColumns, cut, shareColumns, widest } from './terminal.ts'
 
 export interface Column<Row> {
   readonly heading: string
@@ -29,9 +27,9 @@ export function fitColumns<Row>(
       return { ...column, cells, wanted: widest(cells) }
     })
   const isTooWide = () => {
-    const most = used.some(({ isExtra }) => isExtra) ? Infinity : NARROWEST
+    const most = used.some(({ isExtra }) => isExtra) ? Infinity : NARROWEST_COLUMN
     const least = used.map(({ isFlexible, wanted }) => (isFlexible ? Math.min(wanted, most) : wanted))
-    return least.reduce((sum, each) => sum + each + GAP, -GAP) > width
+    return least.reduce((sum, each) => sum + each + COLUMN_GAP, -COLUMN_GAP) > width
   }
   while (isTooWide()) {
     const ranked = used.filter(({ rank }) => rank !== undefined)
@@ -43,7 +41,7 @@ export function fitColumns<Row>(
   const fixed = used.reduce((sum, { isFlexible, wanted }) => sum + (isFlexible ? 0 : wanted), 0)
   const shares = shareColumns(
     flexible.map(({ wanted }) => wanted),
-    width - fixed - GAP * (used.length - 1),
+    width - fixed - COLUMN_GAP * (used.length - 1),
   )
   const cells = used.map((column) => {
     const share = shares[flexible.indexOf(column)]

@@ -2,7 +2,8 @@ import type { LeaseRecord } from '../base/records.ts'
 import type { WaitingQueue } from '../core/index.ts'
 import { formatDuration } from './format-duration.ts'
 import { leaseToJson } from './lease-json.ts'
-import { cut, GAP, printable, type Terminal, widest, width } from './terminal.ts'
+import { COLUMN_GAP } from './options.ts'
+import { cut, printable, type Terminal, widest, width } from './terminal.ts'
 
 /**
  * Everything about the leases of one resource, one line for each fact. `queue`: those who wait for it, if the store can
@@ -36,7 +37,7 @@ export function resourceDetails(
         ]
   const names = widest(blocks.flat().map(([name = '']) => name))
   const line = ([name = '', value = '']: readonly string[]) =>
-    `${terminal.style('dim', name)}${' '.repeat(names - width(name) + GAP)}${cut(value, columns - names - GAP)}`
+    `${terminal.style('dim', name)}${' '.repeat(names - width(name) + COLUMN_GAP)}${cut(value, columns - names - COLUMN_GAP)}`
   const more = leases.length - shown
   return [
     ...blocks.flatMap((block, n) => [...(n > 0 ? [''] : []), ...block.map(line)]),

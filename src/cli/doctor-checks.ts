@@ -6,11 +6,10 @@ import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
 import { redactText } from '../base/redact.ts'
 import type { LeaseStore } from '../core/index.ts'
-import { CLOCK_LIMIT_MS, DOCTOR_TTL_MS, PUSH_LIMIT_MS, SLOW_MS } from './options.ts'
+import { CLOCK_LIMIT_MS, DOCTOR_READS, DOCTOR_TTL_MS, PUSH_LIMIT_MS, SLOW_MS } from './options.ts'
 import type { OpenedStore } from './stores/opened-store.ts'
 import { remedyFor } from './stores/remedies.ts'
 
-const READS = 10
 /** A remedy for a lease that disappeared, or a token that did not rise. */
 const ROWS_DELETED = 'find out what deletes the rows or keys of Holdfast'
 
@@ -170,13 +169,13 @@ export const CHECKS: readonly Check[] = [
     remedy: 'check the network and the load of the server',
     async run({ opened: { store }, resource }) {
       const times: number[] = []
-      for (let n = 0; n < READS; n++) {
+      for (let n = 0; n < DOCTOR_READS; n++) {
         const started = performance.now()
         await store.read([resource])
         times.push(performance.now() - started)
       }
       // The median, because one slow answer says little about the others.
-      const each = times.sort((a, b) => a - b)[READS / 2] ?? 0
+      const each = times.sort((a, b) => a - b)[DOCTOR_READS / 2] ?? 0
       const text = `a read takes ${each.toFixed(1)} ms`
       return each < SLOW_MS
         ? [ok('speed', text)]

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../base/clock.ts'
 import { redactText } from '../base/redact.ts'
 import { EXIT } from './exit-codes.ts'
+import { COLUMN_GAP, DEFAULT_COLUMNS, DEFAULT_ROWS } from './options.ts'
 import { ProgressLine } from './progress-line.ts'
 import { signalExitCode } from './signals.ts'
 
@@ -63,10 +64,10 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
     isInteractive,
     isWatched,
     get columns() {
-      return stdout.columns || 80
+      return stdout.columns || DEFAULT_COLUMNS
     },
     get rows() {
-      return stdout.rows || 24
+      return stdout.rows || DEFAULT_ROWS
     },
     print(line) {
       progress.clear()
@@ -98,16 +99,13 @@ export function openTerminal(env: NodeJS.ProcessEnv, isJson: boolean): Terminal 
   }
 }
 
-/** The spaces between two columns. */
-export const GAP = 2
-
 /** Makes each column as wide as its widest cell. Lines have no spaces at their end. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => widest(rows.map((row) => row[column] ?? '')))
   return rows.map((row) =>
     row
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
-      .join(' '.repeat(GAP))
+      .join(' '.repeat(COLUMN_GAP))
       .trimEnd(),
   )
 }

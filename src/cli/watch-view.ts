@@ -11,14 +11,17 @@ import type { WaitingQuery, WaitingQueue } from '../core/index.ts'
 import { resourceDetails } from './describe-lease.ts'
 import { NOTHING_HELD } from './lease-table.ts'
 import type { LeaseChange } from './live-leases.ts'
-import { RATE_MS } from './options.ts'
-import { alignColumns, cut, GAP, printable, type Terminal, width, wrapped } from './terminal.ts'
+import {
+  CHANGE_WIDTH,
+  COLUMN_GAP,
+  NARROWEST_NAME,
+  PROBLEM_LINES,
+  RATE_MS,
+  SHOWN_CHANGES,
+  SHOWN_WAITERS,
+} from './options.ts'
+import { alignColumns, cut, printable, type Terminal, width, wrapped } from './terminal.ts'
 import { linesOf, SORT_NAMES, type Sort, type WatchLine, watchTable } from './watch-table.ts'
-
-const RECENT_SHOWN = 8
-const SHOWN_WAITERS = 10
-/** An error of the store is shown whole, unless it is very long. */
-const PROBLEM_LINES = 3
 
 const COLOURS = {
   held: 'green',
@@ -70,7 +73,7 @@ export class WatchView {
     this.#problem = ''
     if (change.type === 'renewed') return
     this.#recent.unshift({ time: clockTime(now), change })
-    this.#recent.length = Math.min(this.#recent.length, RECENT_SHOWN)
+    this.#recent.length = Math.min(this.#recent.length, SHOWN_CHANGES)
     this.#counted.push({ at: now.getTime(), type: change.type })
   }
 
@@ -232,7 +235,7 @@ export class WatchView {
 
   #recentLines(terminal: Terminal): string[] {
     if (this.#recent.length === 0) return []
-    const half = Math.max(8, Math.floor((terminal.columns - 26) / 2))
+    const half = Math.max(NARROWEST_NAME, Math.floor((terminal.columns - CHANGE_WIDTH) / 2))
     const rows = this.#recent.map(({ time, change: { type, lease } }) => [
       time,
       terminal.style(COLOURS[type], type),
@@ -262,7 +265,7 @@ export class WatchView {
 function fitting(parts: readonly string[], columns: number): string {
   let line = ''
   for (const part of parts) {
-    const longer = line === '' ? part : line + ' '.repeat(GAP) + part
+    const longer = line === '' ? part : line + ' '.repeat(COLUMN_GAP) + part
     if (width(longer) > columns) break
     line = longer
   }

@@ -12,8 +12,6 @@ import {
   STABLE_MS,
 } from './rare-options.ts'
 
-const SECOND_MS = 1000
-
 export interface SocketOptions {
   readonly url: string
   readonly key: string
@@ -144,7 +142,7 @@ export class Socket {
     const { channels, onConnection } = this.#options
     if (typeof socket_id !== 'string') return
     this.#id = socket_id
-    const askedMs = typeof activity_timeout === 'number' ? activity_timeout * SECOND_MS : 0
+    const askedMs = typeof activity_timeout === 'number' ? activity_timeout * 1000 : 0
     this.#pingAfterMs = Math.max(SHORTEST_PING_AFTER_MS, askedMs || this.#pingAfterMs)
     for (const channel of channels) void this.#join(channel)
     notify(onConnection, true)

@@ -3,7 +3,7 @@ import { hasMethods, isObject, refuseClient } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError } from '../base/errors.ts'
 import { withoutBreaker } from './etcd-hosts.ts'
-import { RENEWALS_AT_ONCE } from './options.ts'
+import { MAX_WRAPPERS, RENEWALS_AT_ONCE } from './options.ts'
 import { together } from './together.ts'
 
 /** The part of `Etcd3`, or of one of its namespaces, that Holdfast uses. */
@@ -198,7 +198,7 @@ export function etcdDatabase(client: EtcdClient): EtcdDatabase {
  */
 function letProcessEnd(stream: object): void {
   let call: Partial<GrpcCall> | undefined = stream
-  for (let depth = 0; call && depth < 10; depth++) {
+  for (let depth = 0; call && depth < MAX_WRAPPERS; depth++) {
     const { transport } = call
     if (hasMethods(transport, 'removeActiveCall')) {
       ;(transport as unknown as GrpcTransport).removeActiveCall(call)

@@ -2,20 +2,30 @@ import type { LeaseError } from '../base/errors.ts'
 import { codeOf, storeError } from './store-error.ts'
 
 /** Status codes of gRPC. */
-const CANCELLED = 1
-const UNKNOWN = 2
-const DEADLINE_EXCEEDED = 4
-const NOT_FOUND = 5
-const ALREADY_EXISTS = 6
-const RESOURCE_EXHAUSTED = 8
-const FAILED_PRECONDITION = 9
-const ABORTED = 10
-const INTERNAL = 13
-const UNAVAILABLE = 14
+const STATUS = {
+  cancelled: 1,
+  unknown: 2,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  aborted: 10,
+  internal: 13,
+  unavailable: 14,
+}
 
-const CONFLICTS = [NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, ABORTED]
+const CONFLICTS = [STATUS.notFound, STATUS.alreadyExists, STATUS.failedPrecondition, STATUS.aborted]
 /** After these the same call may succeed. The client has already retried by itself. */
-const RETRYABLE = [CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL, UNAVAILABLE]
+const RETRYABLE = [
+  STATUS.cancelled,
+  STATUS.unknown,
+  STATUS.deadlineExceeded,
+  STATUS.resourceExhausted,
+  STATUS.aborted,
+  STATUS.internal,
+  STATUS.unavailable,
+]
 
 export function firestoreError(error: unknown, resource?: string): LeaseError {
   return storeError('Firestore', error, { retryable: RETRYABLE.includes(Number(codeOf(error))) }, resource)
@@ -27,5 +37,5 @@ export function isConflict(error: unknown): boolean {
 }
 
 export function isAlreadyThere(error: unknown): boolean {
-  return Number(codeOf(error)) === ALREADY_EXISTS
+  return Number(codeOf(error)) === STATUS.alreadyExists
 }

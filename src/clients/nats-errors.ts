@@ -1,8 +1,10 @@
 import type { LeaseError } from '../base/errors.ts'
+import { MAX_CAUSES } from './options.ts'
 import { serverError } from './server-error.ts'
 import { codeOf, isConnectionCode } from './store-error.ts'
 
-const WRONG_LAST_SEQUENCE = [10071, 10164]
+/** Codes of NATS and of HTTP. */
+const CODE = { wrongLastSequence: [10071, 10164], serviceUnavailable: 503 }
 /**
  * By name, because the classes come from whichever copy of the client made the connection. The name is not always
  * that of the class: a `NoRespondersError` is named `NoResponders`.
@@ -10,7 +12,6 @@ const WRONG_LAST_SEQUENCE = [10071, 10164]
 const RETRYABLE = ['TimeoutError', 'ConnectionError', 'RequestError', 'NoResponders']
 const MISSING_BUCKET = ['StreamNotFoundError', 'JetStreamNotEnabled']
 const REFUSED = ['PermissionViolationError', 'AuthorizationError', 'UserAuthenticationExpiredError']
-const SERVICE_UNAVAILABLE = 503
 
 interface NatsError {
   readonly name?: string
@@ -29,7 +30,7 @@ export function natsError(error: unknown, resource?: string): LeaseError {
 /** The key is not at the expected revision. */
 export function isConflict(error: unknown): boolean {
   const { name, code } = Object(error) as NatsError
-  return name === 'JetStreamApiError' && WRONG_LAST_SEQUENCE.includes(code ?? 0)
+  return name === 'JetStreamApiError' && CODE.wrongLastSequence.includes(code ?? 0)
 }
 
 /** The bucket was deleted, or has no leader at the moment. Opening it again will show which. */
@@ -39,7 +40,7 @@ export function isMissingBucket(error: unknown): boolean {
 
 function isRetryable(error: unknown): boolean {
   const { name = '', status, code } = Object(error) as NatsError
-  const isUnavailable = status === SERVICE_UNAVAILABLE || code === SERVICE_UNAVAILABLE
+  const isUnavailable = status === CODE.serviceUnavailable || code === CODE.serviceUnavailable
   // The client passes on some errors of sockets and DNS as they are.
   const isConnection = isConnectionCode(codeOf(error))
   return RETRYABLE.includes(name) || isMissingBucket(error) || isUnavailable || isConnection
@@ -48,6 +49,7 @@ function isRetryable(error: unknown): boolean {
 /** The error and its causes. */
 function chainOf(error: unknown): NatsError[] {
   const chain: NatsError[] = []
-  for (let next = error; next && chain.length < 10; next = (next as NatsError).cause) chain.push(Object(next))
+  for (let next = error; next && chain.length < MAX_CAUSES; next = (next as NatsError).cause)
+    chain.push(Object(next))
   return chain
 }

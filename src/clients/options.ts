@@ -11,8 +11,13 @@ export const BUSY_LONGEST_PAUSE_MS = 20
 /** How long a migration may take on Postgres. */
 export const SCRIPT_LIMIT_MS = 60_000
 
-/** The connections of a pool of `mysql2` that names no number. */
+/** The connections of a pool of `pg`, Postgres.js or `mysql2` that names no number. */
 export const DEFAULT_CONNECTIONS = 10
+
+/** How deep an error is searched for the causes of its causes. */
+export const MAX_CAUSES = 10
+/** How deep a call of gRPC is searched for its connection. */
+export const MAX_WRAPPERS = 10
 
 /** A request of etcd has at most 1.5 MiB by default. The rest is for what else is in it. */
 export const MAX_ETCD_BYTES = 1_500_000
@@ -29,3 +34,6 @@ export const RENEWALS_AT_ONCE = 32
 export const PROBE_AFTER_MS = 1000
 /** How long the probe waits for an answer. */
 export const PROBE_LIMIT_MS = 3000
+
+/** How many characters of a malformed answer a message shows. */
+export const SHOWN_CHARACTERS = 80

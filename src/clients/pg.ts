@@ -3,7 +3,7 @@ import { hasMethods } from '../base/arguments.ts'
 import { systemClock } from '../base/clock.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { troubleOf } from './connection.ts'
-import { ANSWER_LIMIT_MS, SCRIPT_LIMIT_MS } from './options.ts'
+import { ANSWER_LIMIT_MS, DEFAULT_CONNECTIONS, SCRIPT_LIMIT_MS } from './options.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 import { isStatementLost } from './postgres-errors.ts'
 import { identifier } from './sql-text.ts'
@@ -71,7 +71,7 @@ export function pgPool(pool: Pick<PgPool, 'query' | 'options'>): PostgresDatabas
   const { max } = pool.options
   const { query, ...others } = pgQueries(pool, new AnswerLimit())
   return {
-    connections: typeof max === 'number' && max >= 1 ? max : 10,
+    connections: typeof max === 'number' && max >= 1 ? max : DEFAULT_CONNECTIONS,
     query: preparedIfKept(query),
     ...others,
   }

@@ -1,5 +1,6 @@
 import { AnswerLimit } from '../base/answer-limit.ts'
 import { hasMethods } from '../base/arguments.ts'
+import { DEFAULT_CONNECTIONS } from './options.ts'
 import type { ListenerHooks, PostgresDatabase, PostgresListener, SqlRow, SqlValue } from './postgres.ts'
 
 export interface PostgresJs {
@@ -26,7 +27,7 @@ export function isPostgresJs(client: unknown): client is PostgresJs {
 export function postgresJs(sql: PostgresJs): PostgresDatabase {
   const { max } = Object(sql.options)
   return {
-    connections: typeof max === 'number' && max >= 1 ? max : 10,
+    connections: typeof max === 'number' && max >= 1 ? max : DEFAULT_CONNECTIONS,
     limit: new AnswerLimit(),
     query: queryOf(sql),
     async run(script) {

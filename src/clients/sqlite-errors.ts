@@ -2,26 +2,36 @@ import { type LeaseError, messageOf } from '../base/errors.ts'
 import { codeOf, storeError, type Verdict } from './store-error.ts'
 
 /** Primary result codes of SQLite. The extended ones contain them in their low byte. */
-const BUSY = 5
-const LOCKED = 6
-const NOMEM = 7
-const READONLY = 8
-const INTERRUPT = 9
-const IOERR = 10
-const CORRUPT = 11
-const FULL = 13
-const CANTOPEN = 14
-const PROTOCOL = 15
-const NOTADB = 26
-const RETRYABLE = [BUSY, LOCKED, NOMEM, INTERRUPT, IOERR, FULL, PROTOCOL]
+const CODE = {
+  busy: 5,
+  locked: 6,
+  outOfMemory: 7,
+  readOnly: 8,
+  interrupted: 9,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  protocol: 15,
+  notADatabase: 26,
+}
+const RETRYABLE = [
+  CODE.busy,
+  CODE.locked,
+  CODE.outOfMemory,
+  CODE.interrupted,
+  CODE.ioError,
+  CODE.full,
+  CODE.protocol,
+]
 
 const ADVICE: Readonly<Record<number, string>> = {
-  [READONLY]: 'give this process the right to write the file and its directory',
-  [CORRUPT]:
+  [CODE.readOnly]: 'give this process the right to write the file and its directory',
+  [CODE.corrupt]:
     'stop all programs that use the file, then restore it, or save what can be read with `sqlite3 … .recover`',
-  [CANTOPEN]: 'check that its directory exists and that this process may write there',
-  [NOTADB]: 'name another file, or restore this one',
-  [FULL]: 'free some disk space',
+  [CODE.cannotOpen]: 'check that its directory exists and that this process may write there',
+  [CODE.notADatabase]: 'name another file, or restore this one',
+  [CODE.full]: 'free some disk space',
 }
 
 /** `database`: how messages name it. */
@@ -31,7 +41,7 @@ export function sqliteError(error: unknown, database = 'SQLite', resource?: stri
 
 /** Another connection writes, or the application has a transaction open on ours. The statement will work later. */
 export function isBusy(error: unknown): boolean {
-  return [BUSY, LOCKED].includes(primaryCode(error)) || isInTransaction(error)
+  return [CODE.busy, CODE.locked].includes(primaryCode(error)) || isInTransaction(error)
 }
 
 function verdictOn(error: unknown): Verdict {

@@ -1,6 +1,5 @@
 import { LeaseError, messageOf } from '../base/errors.ts'
-
-const SHOWN_CHARACTERS = 80
+import { SHOWN_CHARACTERS } from './options.ts'
 
 /** What an error of a backend means for the caller. */
 export interface Verdict {

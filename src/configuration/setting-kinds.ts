@@ -1,6 +1,7 @@
 import { type Duration, millisOf, unitQuestion } from '../base/duration.ts'
 import { parseNetwork } from '../base/ip-address.ts'
 import { showRedacted } from '../base/redact.ts'
+import { MAX_PROXIES, MIN_SECRET_LENGTH } from './options.ts'
 
 /** What a setting may be, whether it comes as text from the environment or as a value from a file. */
 export interface Setting<T, Given = T> {
@@ -21,7 +22,6 @@ export interface Setting<T, Given = T> {
   show(value: unknown): string
 }
 
-const MIN_SECRET = 16
 const MAKE_SECRET = '`openssl rand -hex 16` makes one'
 
 export function duration(usual: string, min: string, max: string, help: string): Setting<number, Duration> {
@@ -179,8 +179,6 @@ function originRemedy(text: string): string {
   return host ? `write ${protocol}//${host}` : 'write its scheme and its name'
 }
 
-const MOST_PROXIES = 20
-
 /** Which proxies are trusted: `false`, how many are in front of the server, or their networks. */
 export function proxies(
   help: string,
@@ -190,12 +188,12 @@ export function proxies(
     help,
     usual: 'false',
     placeholder: '<number|networks>',
-    expected: `false, the number of proxies (1 to ${MOST_PROXIES}), or their networks, such as 10.0.0.0/8`,
+    expected: `false, the number of proxies (1 to ${MAX_PROXIES}), or their networks, such as 10.0.0.0/8`,
     parse(value) {
       const isTrusted = FLAGS.get(value)
       if (isTrusted !== undefined) return isTrusted ? 1 : false
       const count = parseWhole(value)
-      if (count !== undefined) return within(count, 1, MOST_PROXIES)
+      if (count !== undefined) return within(count, 1, MAX_PROXIES)
       const networks = parseList(value)
       return networks?.length && networks.every((text) => parseNetwork(text)) ? networks : undefined
     },
@@ -207,7 +205,7 @@ export function proxies(
 export function secrets(help: string): Setting<readonly string[], readonly string[] | string> {
   return {
     ...list(help),
-    expected: `a list of texts of at least ${MIN_SECRET} characters each (${MAKE_SECRET}), or one text with commas`,
+    expected: `a list of texts of at least ${MIN_SECRET_LENGTH} characters each (${MAKE_SECRET}), or one text with commas`,
     parse: (value) => {
       const found = parseList(value)
       return found?.some(isShort) ? undefined : found
@@ -223,14 +221,14 @@ export function secret(help: string): Setting<string> {
     help,
     usual: '',
     placeholder: '<text>',
-    expected: `a text of at least ${MIN_SECRET} characters (${MAKE_SECRET})`,
+    expected: `a text of at least ${MIN_SECRET_LENGTH} characters (${MAKE_SECRET})`,
     parse: (value) => (typeof value === 'string' && (value === '' || !isShort(value)) ? value : undefined),
     show: hide,
   }
 }
 
 function isShort(secret: string): boolean {
-  return secret.length < MIN_SECRET
+  return secret.length < MIN_SECRET_LENGTH
 }
 
 function parseWhole(value: unknown): number | undefined {

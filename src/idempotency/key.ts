@@ -1,7 +1,5 @@
 /** The header `Idempotency-Key`: an item of RFC 9651 (structured fields) whose value is a string. */
-
-/** As Stripe has it. */
-const MAX_KEY_LENGTH = 255
+import { MAX_KEY_LENGTH } from './options.ts'
 
 /** `strict`: only a string in quotes, as the draft says. `any`: also without quotes, as many clients send it. */
 export type KeyFormat = 'any' | 'strict'

@@ -266,3 +266,6 @@ function keepsByDefault({ status, headers }: AnswerHead): boolean {
   if (status >= 500 || [401, 408, 425, 429].includes(status)) return false
   return status < 400 || !headers.has('retry-after')
 }
+
+/** The longest key, as Stripe has it. */
+export const MAX_KEY_LENGTH = 255

@@ -18,13 +18,11 @@ import {
 } from '../core/manager.ts'
 import { loadRareParts } from './load-rare-parts.ts'
 import { PREFIX, resourceOf } from './names.ts'
+import { PLACED_WITHIN_MS } from './options.ts'
 import type { OwnRequest, QueryTools } from './query.ts'
 import { type LockRequest, readRequest } from './request.ts'
 import { RequestOrder } from './request-order.ts'
 import type { Lock, LockManager, LockManagerSnapshot, LockMode } from './types.ts'
-
-/** A release does not wait longer for requests that have no place yet, because the store does not answer. */
-const PLACED_WITHIN_MS = 1000
 
 const QUERY_TOOLS: QueryTools = { PREFIX, answerWithin, expectMethods, resourceOf }
 

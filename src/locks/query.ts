@@ -5,6 +5,7 @@ import type { LeaseRecord, WaitingRecord } from '../core/index.ts'
 import type { Context, Keeper } from '../core/manager.ts'
 import { nameOf } from './long-names.ts'
 import type { PREFIX, resourceOf } from './names.ts'
+import { LEASES_PER_PAGE, WAITERS_PER_LOCK } from './options.ts'
 import type { LockInfo, LockManagerSnapshot } from './types.ts'
 
 /** What the query has from the lock manager. */
@@ -14,9 +15,6 @@ export interface QueryTools {
   readonly expectMethods: typeof expectMethods
   readonly resourceOf: typeof resourceOf
 }
-
-const LEASES_PER_PAGE = 1000
-const WAITERS_PER_LOCK = 10_000
 
 /** A request of this manager. */
 export interface OwnRequest extends Pick<WaitingRecord, 'owner' | 'share'> {

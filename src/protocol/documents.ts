@@ -10,7 +10,7 @@ import {
   success,
   token,
 } from './fields.ts'
-import { MAX_POSTPONE_MS, MIN_POSTPONE_MS } from './names.ts'
+import { MAX_POSTPONE_MS, MAX_ROOMS, MIN_POSTPONE_MS } from './options.ts'
 
 /** What everybody may see of a client. The ids that only the server knows are not part of it. */
 const personal = {
@@ -84,7 +84,7 @@ export const lockState = v.union([
 ])
 
 /** Rooms whose locks are read together, for the icons of a list. */
-export const roomsQuery = v.object({ rooms: v.pipe(v.array(v.string()), v.maxLength(500)) })
+export const roomsQuery = v.object({ rooms: v.pipe(v.array(v.string()), v.maxLength(MAX_ROOMS)) })
 const room = { room_id: v.string(), waiting_count: v.number() }
 /** In the order of the query. */
 export const roomLocks = v.object({

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MAX_REQUEST_ID_LENGTH } from './options.ts'
 
 /** ISO 8601, by the clock of the server's store. Only for display: use `expires_in_ms` to count down. */
 export const instant = v.string()
@@ -12,5 +13,5 @@ export const sequence = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 export const clientId = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))
 /** The name that others see of a person. */
 export const personName = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,80}$/u))
-export const requestId = v.pipe(v.string(), v.minLength(1), v.maxLength(64))
+export const requestId = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_REQUEST_ID_LENGTH))
 export const success = v.object({ success: v.literal(true) })

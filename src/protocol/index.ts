@@ -4,6 +4,7 @@ export { success } from './fields.ts'
 export * from './leases.ts'
 export * from './names.ts'
 export * from './operations.ts'
+export * from './options.ts'
 export {
   formatFrame,
   PUSHER_CLOSE,

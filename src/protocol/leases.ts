@@ -1,10 +1,19 @@
 /** The lease API uses the records of the store's port. Only a share without a limit is written differently. */
+
 import * as v from 'valibot'
 import { clientId, milliseconds, token } from './fields.ts'
+import {
+  MAX_KEPT_MS,
+  MAX_LEASE_BATCH,
+  MAX_LEASE_TTL_MS,
+  MAX_RESOURCE_LENGTH,
+  MAX_RESULTS,
+  MIN_LEASE_TTL_MS,
+} from './options.ts'
 
 /** Without NUL and halves of characters, which not every store can keep. */
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(512), v.regex(/^[^\0\p{Cs}]*$/u))
-const ttl = v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400_000))
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_RESOURCE_LENGTH), v.regex(/^[^\0\p{Cs}]*$/u))
+const ttl = v.pipe(v.number(), v.integer(), v.minValue(MIN_LEASE_TTL_MS), v.maxValue(MAX_LEASE_TTL_MS))
 const anyRecord = v.record(v.string(), v.unknown())
 /** Valibot takes an array for a record. */
 const metadata: typeof anyRecord = {
@@ -16,8 +25,8 @@ const metadata: typeof anyRecord = {
 const share = v.union([v.pipe(v.number(), v.safeInteger(), v.minValue(1)), v.literal('unlimited')])
 /** Missing in answers of servers that know only exclusive leases. */
 const shareOrExclusive = v.exactOptional(v.nullable(share))
-/** How long a resource may stay taken without a holder: as long as the core allows. */
-const keeping = v.pipe(milliseconds, v.maxValue(2_147_483_647))
+/** How long a resource may stay taken without a holder. */
+const keeping = v.pipe(milliseconds, v.maxValue(MAX_KEPT_MS))
 
 const observed = {
   resource: v.string(),
@@ -84,8 +93,6 @@ const waitingQueue = v.object({
   count: place,
   first: v.array(v.object({ id: v.string(), owner: v.string(), share: shareOrExclusive, place })),
 })
-/** How many renewals and releases one request may contain. */
-export const MAX_LEASE_BATCH = 50
 export const leaseBatch = v.object({
   calls: v.pipe(
     v.array(
@@ -118,7 +125,7 @@ export const leasesRead = v.object({
   next: v.exactOptional(v.string()),
 })
 export const sweepQuery = v.object({
-  limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+  limit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_RESULTS)),
 })
 export const leasesSwept = v.object({ leases: v.array(leaseRecord) })
 /** How many wait, as far as the store knows. `null`: it keeps no queue. */

@@ -16,10 +16,6 @@ export const GUEST_HEADER = 'X-Holdfast-Guest'
 export const PROTOCOL_HEADER = 'X-Holdfast-Protocol'
 export const PROTOCOL_VERSION = 1
 
-/** The shortest and the longest time that a holder may ask for. It may ask again. */
-export const MIN_POSTPONE_MS = 1000
-export const MAX_POSTPONE_MS = 600_000
-
 /** The public name of a room's channel. Its other forms begin with `private-` or `presence-`. */
 export function roomChannel(roomId: string): string {
   return `document.${roomId}`

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { instant, personName, token } from './fields.ts'
 import { viewer } from './leases.ts'
+import { MAX_RECORD_TYPE_LENGTH, MAX_RECORDS, MAX_SIGNED_CHANNEL_LENGTH } from './options.ts'
 
 const ACTIONS = ['lock', 'unlock', 'expired', 'take-over', 'force-release', 'delete'] as const
 
@@ -86,7 +87,10 @@ export interface TelemetryEvent {
   [field: string]: unknown
 }
 export const telemetryBatch = v.object({
-  events: v.pipe(v.array(v.looseObject({ type: v.pipe(v.string(), v.maxLength(100)) })), v.maxLength(500)),
+  events: v.pipe(
+    v.array(v.looseObject({ type: v.pipe(v.string(), v.maxLength(MAX_RECORD_TYPE_LENGTH)) })),
+    v.maxLength(MAX_RECORDS),
+  ),
 }) satisfies v.GenericSchema<{ events: TelemetryEvent[] }>
 export const telemetryAccepted = v.object({ accepted: count })
 
@@ -98,7 +102,7 @@ export type StatsBucket = v.InferOutput<typeof statsBucket>
 
 export const channelAuthRequest = v.object({
   socket_id: v.pipe(v.string(), v.regex(/^\d{1,20}\.\d{1,20}$/)),
-  channel_name: v.pipe(v.string(), v.minLength(1), v.maxLength(400)),
+  channel_name: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_SIGNED_CHANNEL_LENGTH)),
   /** What the members of a presence channel see, unless the identity has a name. */
   name: v.exactOptional(personName),
 })

@@ -1,11 +1,16 @@
 /** The HTTP API of the Pusher protocol, by which a backend broadcasts through the server. */
-import * as v from 'valibot'
 
-const MAX_CHANNELS = 100
-const MAX_BATCH = 50
-const channel = v.pipe(v.string(), v.minLength(1), v.maxLength(600), v.regex(/^[^\p{Cc}]*$/u))
+import * as v from 'valibot'
+import { MAX_CHANNEL_LENGTH, MAX_CHANNELS, MAX_EVENT_BATCH, MAX_EVENT_LENGTH } from './options.ts'
+
+const channel = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_CHANNEL_LENGTH), v.regex(/^[^\p{Cc}]*$/u))
 /** Names of the protocol itself are not for events. */
-const eventName = v.pipe(v.string(), v.minLength(1), v.maxLength(200), v.regex(/^(?!pusher(_internal)?:)/u))
+const eventName = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(MAX_EVENT_LENGTH),
+  v.regex(/^(?!pusher(_internal)?:)/u),
+)
 const event = {
   name: eventName,
   /** JSON in a string, as all clients of the protocol send it. */
@@ -20,7 +25,7 @@ export const pusherEvent = v.union([
   v.object({ ...event, channel }),
 ])
 export const pusherBatch = v.object({
-  batch: v.pipe(v.array(v.object({ ...event, channel })), v.maxLength(MAX_BATCH)),
+  batch: v.pipe(v.array(v.object({ ...event, channel })), v.maxLength(MAX_EVENT_BATCH)),
 })
 
 const info = {

@@ -1,6 +1,5 @@
 import type { Participant } from '../client/index.ts'
-
-const COLOURS = 8
+import { AVATAR_COLOURS } from './options.ts'
 
 export interface AvatarProps {
   /** The public id of the person. It decides the colour. */
@@ -44,5 +43,5 @@ function characterOf(word: string): string {
 function colourOf(id: string): number {
   let hash = 0
   for (const character of id) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 1_000_003
-  return hash % COLOURS
+  return hash % AVATAR_COLOURS
 }

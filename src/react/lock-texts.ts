@@ -1,5 +1,6 @@
 import type { Demand, HandoffRequest, Participant } from '../client/index.ts'
 import type { LeaseErrorCode } from '../core/index.ts'
+import { SECONDS_SHOWN } from './options.ts'
 
 /** Who is editing, for the texts. */
 export interface Who {
@@ -143,7 +144,8 @@ const en: LockTexts = {
       : 'You cannot edit this document. Reload the page; if that does not help, ask the person who runs it.',
   offline: 'No connection. Trying again.',
   connecting: 'Looking who is editing.',
-  secondsLeft: (seconds) => (seconds < 120 ? `${seconds} s left` : `${Math.round(seconds / 60)} min left`),
+  secondsLeft: (seconds) =>
+    seconds < SECONDS_SHOWN ? `${seconds} s left` : `${Math.round(seconds / 60)} min left`,
   edit: 'Edit',
   editHere: 'Edit here',
   editAgain: 'Edit again',
@@ -221,7 +223,8 @@ const ja: LockTexts = {
       : 'この文書は編集できません。ページを再読み込みしても直らないときは、管理者にお問い合わせください。',
   offline: '接続が切れています。つなぎ直しています。',
   connecting: '編集している人を確認しています。',
-  secondsLeft: (seconds) => (seconds < 120 ? `残り${seconds}秒` : `残り${Math.round(seconds / 60)}分`),
+  secondsLeft: (seconds) =>
+    seconds < SECONDS_SHOWN ? `残り${seconds}秒` : `残り${Math.round(seconds / 60)}分`,
   edit: '編集する',
   editHere: 'ここで編集する',
   editAgain: 'もう一度編集する',

@@ -17,13 +17,11 @@ import type { HolderNames } from './holder-names.ts'
 import { roomOf, roomResource } from './identity.ts'
 import type { LeaseFeed, LeaseFeedEvent } from './lease-feed.ts'
 import { setLimited } from './limited-map.ts'
+import { EARLY_BEAT_FRACTION, MAX_REMEMBERED_RENEWALS } from './options.ts'
 import type { Terms } from './room-terms.ts'
 
 const ROOM_TOPIC = 'document'
 const CLIENT_TOPIC = 'lease-push'
-const MAX_RENEWALS = 10_000
-/** A heartbeat that comes a little early counts as the next one. */
-const EARLY = 0.9
 
 export interface AnnouncerOptions {
   readonly channels: Channels
@@ -123,9 +121,9 @@ export class Announcer {
   #onRenewed(room: string, lease: LeaseRecord): void {
     const now = this.#clock.monotonic()
     const last = this.#renewedAt.get(room) ?? -Infinity
-    if (now - last < this.#termsOf(room).heartbeat * EARLY) return
+    if (now - last < this.#termsOf(room).heartbeat * EARLY_BEAT_FRACTION) return
     this.#renewedAt.delete(room)
-    setLimited(this.#renewedAt, room, now, MAX_RENEWALS)
+    setLimited(this.#renewedAt, room, now, MAX_REMEMBERED_RENEWALS)
     const event: DocumentEvent<'document.renewed'> = lockedEvent(room, lease)
     this.#channels.broadcastToOwn(roomChannel(room), 'document.renewed', event)
   }

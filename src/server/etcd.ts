@@ -6,6 +6,7 @@ import type { DocumentStore } from './documents.ts'
 import { keyValueAudit } from './key-value-audit.ts'
 import { keyValueDocuments } from './key-value-documents.ts'
 import { type KeyValues, keyValueSecrets } from './key-values.ts'
+import { ETCD_KEYS_AT_ONCE } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 
 export interface EtcdPartsOptions {
@@ -17,8 +18,6 @@ export interface EtcdAuditOptions extends EtcdPartsOptions {
   /** Older entries are overwritten. Default 10 000. */
   readonly maxEntries?: number | undefined
 }
-
-const LIST_AT_ONCE = 500
 
 /**
  * Contents in etcd, in parts that its requests can carry. It uses your client and leaves it open.
@@ -86,12 +85,12 @@ export function etcdKeyValues(client: EtcdClient, options: EtcdPartsOptions): Ke
       const first = `${prefix}${kind}.`
       for (let key = first; ; ) {
         stop.throwIfAborted()
-        const range = { key, end: endOfPrefix(first), limit: LIST_AT_ONCE, keysOnly: what === 'keys' }
+        const range = { key, end: endOfPrefix(first), limit: ETCD_KEYS_AT_ONCE, keysOnly: what === 'keys' }
         const entries = (await database.transact([], [{ get: range }])).results[0]?.entries ?? []
         for (const entry of entries)
           yield { key: entry.key.slice(prefix.length), text: entry.value, revision: entry.modified }
         const last = entries.at(-1)
-        if (!last || entries.length < LIST_AT_ONCE) return
+        if (!last || entries.length < ETCD_KEYS_AT_ONCE) return
         key = `${last.key}\0`
       }
     },

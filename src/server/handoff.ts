@@ -20,7 +20,13 @@ import { onAbort, orAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { LeaseRecord } from '../base/records.ts'
-import { type HandoffRequest, type handoffAnswer, handoffRequest, type Person } from '../protocol/index.ts'
+import {
+  type HandoffRequest,
+  type handoffAnswer,
+  handoffRequest,
+  MIN_POSTPONE_MS,
+  type Person,
+} from '../protocol/index.ts'
 import { type Announcer, keyOf } from './announcer.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { roomResource } from './identity.ts'
@@ -251,7 +257,8 @@ export class Handoff {
     // Its node still waits for the answer, so the message with the answer was lost.
     if (openMs > 0 && granted !== undefined) this.#tellAnswer(requestId, token, granted).catch(() => {})
     // So was the message that it is postponed.
-    const isLost = openMs > 0 && isPostponedHere === true && postponedMs === undefined && leftMs >= 1000
+    const isLost =
+      openMs > 0 && isPostponedHere === true && postponedMs === undefined && leftMs >= MIN_POSTPONE_MS
     if (isLost) this.#tellPostponed(requestId, token, leftMs).catch(() => {})
     const open: OpenRequest = {
       ...about,

@@ -1,7 +1,6 @@
 import type { LeaseRecord } from '../base/records.ts'
 import { setLimited } from './limited-map.ts'
-
-const MAX_NAMES = 10_000
+import { MAX_REMEMBERED_NAMES } from './options.ts'
 
 /**
  * The names of holders who have changed theirs since the grant. A store keeps a lease as it was granted, so the holder
@@ -29,6 +28,6 @@ export class HolderNames {
 
   set(resource: string, token: number, name: string | null): void {
     if ((this.#names.get(resource)?.token ?? 0) > token) return
-    setLimited(this.#names, resource, { token, name }, MAX_NAMES)
+    setLimited(this.#names, resource, { token, name }, MAX_REMEMBERED_NAMES)
   }
 }

@@ -4,12 +4,11 @@ import { LeaseError } from '../base/errors.ts'
 import type { AuditEntry } from '../protocol/index.ts'
 import { limitConcurrency } from '../stores/local/limit-concurrency.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
-import { callsOf, type KeyValues, MAX_TRIES, type StoredText } from './key-values.ts'
-import { AUDIT_ENTRIES } from './options.ts'
+import { callsOf, type KeyValues, type StoredText } from './key-values.ts'
+import { AUDIT_ENTRIES, AUDIT_ENTRIES_AT_ONCE, MAX_KEY_TRIES } from './options.ts'
 
 const auditSlot = v.object({ number: v.number(), entry: v.string() })
 const HEAD = 'audit.head'
-const READ_AT_ONCE = 100
 
 /**
  * An entry takes the next number, and is stored in the place of the entry that is `maxEntries` older. A number whose
@@ -23,7 +22,7 @@ export function keyValueAudit(values: KeyValues, maxEntries = AUDIT_ENTRIES): Au
   const slotOf = (number: number) => `audit.${number % maxEntries}`
 
   async function nextNumber(): Promise<number> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_KEY_TRIES; tries++) {
       const head = await values.get(HEAD)
       const number = numberIn(head) + 1
       if (await values.compareAndPut(HEAD, String(number), head?.revision ?? null)) return number
@@ -56,8 +55,8 @@ export function keyValueAudit(values: KeyValues, maxEntries = AUDIT_ENTRIES): Au
         const oldest = Math.max(1, head - maxEntries + 1)
         const found: { readonly number: number; readonly entry: AuditEntry | null }[] = []
         let from = Math.min(head, before - 1)
-        for (; from >= oldest && found.length <= limit; from -= READ_AT_ONCE) {
-          const count = Math.min(READ_AT_ONCE, from - oldest + 1)
+        for (; from >= oldest && found.length <= limit; from -= AUDIT_ENTRIES_AT_ONCE) {
+          const count = Math.min(AUDIT_ENTRIES_AT_ONCE, from - oldest + 1)
           const numbers = Array.from({ length: count }, (_, n) => from - n)
           const slots = await Promise.all(numbers.map((number) => values.get(slotOf(number))))
           for (const [n, number] of numbers.entries()) {

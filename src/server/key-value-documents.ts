@@ -28,8 +28,8 @@ import {
   savedDocument,
   UnreadableContent,
 } from './documents.ts'
-import { callsOf, type KeyValues, MAX_TRIES, type StoredText } from './key-values.ts'
-import { KEEP_FENCE_MS } from './options.ts'
+import { callsOf, type KeyValues, type StoredText } from './key-values.ts'
+import { DOCUMENT_PART_LENGTH, KEEP_FENCE_MS, MAX_KEY_TRIES } from './options.ts'
 
 /** The parts of a content are at `part.<room>.<id>.<number>`. */
 const savedParts = v.object({
@@ -76,9 +76,6 @@ interface Replacement {
 
 /** Of a record that cannot be read. Every token is higher. */
 const NO_FENCE = { fence: 0, holder: '' }
-
-/** NATS takes 1 MiB and etcd 1.5 MiB by default, and a character has at most three bytes. */
-const PART_LENGTH = 256 * 1024
 
 export function keyValueDocuments(values: KeyValues, clock: Clock = systemClock): DocumentStore {
   const calls = callsOf(values)
@@ -205,7 +202,7 @@ class Rooms {
     stop: Running,
     decide: (record: RoomRecord | null) => Decision,
   ): Promise<Replacement | { readonly refused: SaveRefusal } | 'done'> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_KEY_TRIES; tries++) {
       const found = await this.#find(room)
       const decision = decide(found?.record ?? null)
       if (decision === 'done' || 'refused' in decision) return decision
@@ -306,7 +303,7 @@ function raised(
 
 /** Never cuts a character in two. */
 function textsOf(content: string): string[] {
-  return content.match(new RegExp(`.{1,${PART_LENGTH}}`, 'gsu')) ?? []
+  return content.match(new RegExp(`.{1,${DOCUMENT_PART_LENGTH}}`, 'gsu')) ?? []
 }
 
 function roomKey(room: string): string {

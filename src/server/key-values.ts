@@ -1,4 +1,5 @@
 /** Texts under keys, each at a revision: all that contents, audit trail and secrets need of NATS or etcd. */
+
 import type { LeaseError } from '../base/errors.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { encodeName } from '../stores/nats/names.ts'
@@ -31,9 +32,6 @@ export interface StoredText {
 export interface ListedText extends StoredText {
   readonly key: string
 }
-
-/** Several nodes write one key at once only if a lock changes hands, or events happen, that fast. */
-export const MAX_TRIES = 50
 
 export function callsOf({ backend, explain }: KeyValues): Calls {
   return new Calls({ backend, explain })

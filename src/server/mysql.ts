@@ -23,10 +23,10 @@ import {
   savingOf,
   unchangedRow,
 } from './documents.ts'
-import { AUDIT_ENTRIES, DELETE_ENTRIES_AT_ONCE, KEEP_FENCE_MS } from './options.ts'
+import { AUDIT_ENTRIES, DELETE_ENTRIES_AT_ONCE, DELETE_ENTRIES_EVERY, KEEP_FENCE_MS } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable } from './sql.ts'
-import { DELETE_EVERY, type SqlAuditOptions } from './sql-audit.ts'
+import type { SqlAuditOptions } from './sql-audit.ts'
 import type { SqlDocumentsOptions } from './sql-documents.ts'
 import type { SqlSecretsOptions } from './sql-secrets.ts'
 
@@ -154,7 +154,7 @@ export function mysqlAudit(client: MysqlClient, options: SqlAuditOptions = {}): 
       const { insertId } = await change(
         `insert into ${name} (resource, entry) values (${bytes(entry.resource)}, ${bytes(JSON.stringify(entry))})`,
       )
-      if (insertId % DELETE_EVERY === 0)
+      if (insertId % DELETE_ENTRIES_EVERY === 0)
         await change(`delete from ${name} where number <= ${insertId - maxEntries}`)
     },
     async read({ limit, before = Number.MAX_SAFE_INTEGER, resource }) {

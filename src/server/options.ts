@@ -10,6 +10,10 @@ export const AUDIT_ENTRIES = SETTINGS.auditEntries.default
 export const ACTIVITY_TIMEOUT_MS = SETTINGS.activityTimeout.default
 /** So that no statement takes long, and because `sql_safe_updates` asks for a limit. The next sweep goes on. */
 export const DELETE_ENTRIES_AT_ONCE = 10_000
+/** Old entries are deleted each time this number of new ones was added. */
+export const DELETE_ENTRIES_EVERY = 100
+/** How many entries of the audit trail are read at once. */
+export const AUDIT_ENTRIES_AT_ONCE = 100
 
 // Locks and rooms
 
@@ -19,10 +23,23 @@ export const MIN_HEARTBEAT_MS = 100
 export const SURELY_REPEATED_MS = 1000
 /** How many grants are remembered. The oldest are forgotten first. */
 export const MAX_REMEMBERED_GRANTS = 20_000
+/** How many names of holders are remembered. The oldest are forgotten first. */
+export const MAX_REMEMBERED_NAMES = 10_000
+/** How many identities are remembered, and how many clients of one. */
+export const MAX_REMEMBERED_IDENTITIES = 20_000
+export const MAX_CLIENTS_OF_IDENTITY = 100
+/** How many verified cookies are remembered: a heartbeat comes every few seconds with the same cookie. */
+export const MAX_REMEMBERED_COOKIES = 20_000
 /** How many expired locks one sweep ends. */
 export const SWEEP_AT_ONCE = 500
 /** How long the fence of an empty room is kept: as long as a lease store keeps the row of a free resource. */
 export const KEEP_FENCE_MS = 3_600_000
+/** NATS takes 1 MiB and etcd 1.5 MiB by default, and a character has at most three bytes. */
+export const DOCUMENT_PART_LENGTH = 256 * 1024
+/** Several nodes write one key at once only if a lock changes hands, or events happen, that fast. */
+export const MAX_KEY_TRIES = 50
+/** How often a condition is checked again, because somebody else has saved or deleted since. */
+export const MAX_CONDITION_TRIES = 3
 /** A check writes to the store, so frequent probes share one. */
 export const READY_FOR_MS = 2000
 
@@ -78,6 +95,10 @@ export const READ_LEASES_AT_ONCE = 200
 export const LIST_LEASES_AT_ONCE = 500
 /** The pause before a read that failed is repeated. */
 export const READ_LEASES_AGAIN_MS = 1000
+/** Of how many leases the time of the last announced renewal is remembered. */
+export const MAX_REMEMBERED_RENEWALS = 10_000
+/** A heartbeat that comes a little early counts as the next one. */
+export const EARLY_BEAT_FRACTION = 0.9
 
 // Handoff
 
@@ -135,6 +156,10 @@ export const BUS_POLL_MS = 50
 export const BUS_LATE_MS = 2000
 export const KEEP_BUS_MESSAGES_MS = 60_000
 export const BUS_MESSAGES_AT_ONCE = 500
+/** A notification must be shorter than 8000 bytes. */
+export const NOTIFICATION_LENGTH = 7900
+/** Of how many senders the number of the last message is remembered. */
+export const MAX_BUS_SENDERS = 1000
 
 // The port and its metrics
 
@@ -144,3 +169,25 @@ export const CHECK_CERTIFICATE_EVERY_MS = 60_000
 export const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 export const WAIT_SECONDS = [0.05, 0.25, 1, 2.5, 5, 10, 15, 30, 60, 120, 600]
 export const CALL_SECONDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 5]
+/** Enough for quantiles. Further waits in the same bucket replace earlier ones at random. */
+export const WAIT_SAMPLES = 500
+/** How the figures of a time range are grouped. */
+export const STATS_RANGES = {
+  '15m': { bucketMs: 10_000, buckets: 90 },
+  '24h': { bucketMs: 300_000, buckets: 288 },
+} as const
+
+// Requests and storage
+
+/** How many keys of etcd are listed at once. */
+export const ETCD_KEYS_AT_ONCE = 500
+/** How many keys of Redis are looked at in one step. */
+export const REDIS_KEYS_AT_ONCE = 1000
+/** How many characters of a number that JSON cannot keep a message shows. */
+export const SHOWN_NUMBER_LENGTH = 40
+/** How many characters of a refused origin a message shows. */
+export const SHOWN_ORIGIN_LENGTH = 200
+/** The longest prefix of a path that a proxy may name. */
+export const MAX_PREFIX_LENGTH = 200
+/** How many resources one request to the lease API may read. */
+export const MAX_READ_LEASES = 100

@@ -6,7 +6,7 @@ import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import { type Changed, type DocumentStore, removalOf, savedDocument, savingOf } from './documents.ts'
-import { AUDIT_ENTRIES, KEEP_FENCE_MS } from './options.ts'
+import { AUDIT_ENTRIES, KEEP_FENCE_MS, REDIS_KEYS_AT_ONCE } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 
 export interface RedisPartsOptions {
@@ -144,7 +144,6 @@ for _, each in ipairs(redis.call('XREVRANGE', KEYS[1], from, '-', 'COUNT', ARGV[
 end
 return { last, found }
 `
-const LOOK_AT_ONCE = 1000
 
 /**
  * The audit trail in a stream of Redis, one for all nodes. It uses your client and leaves it open.
@@ -164,7 +163,7 @@ export function redisAudit(client: RedisClient, options: RedisAuditOptions = {})
     async read({ limit, before, resource = '' }) {
       const found: { readonly number: number; readonly entry: AuditEntry | null }[] = []
       // Every entry is looked at to find those of a resource.
-      const count = String(resource === '' ? limit + 1 : LOOK_AT_ONCE)
+      const count = String(resource === '' ? limit + 1 : REDIS_KEYS_AT_ONCE)
       for (let from = before === undefined ? '' : String(before); found.length <= limit; ) {
         const [last, entries] = await list(READ_ENTRIES, key, [from, count, resource])
         for (let n = 0; n < entries.length; n += 2)

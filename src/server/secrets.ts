@@ -1,5 +1,6 @@
 import { LeaseError } from '../base/errors.ts'
 import { randomId } from '../base/random-id.ts'
+import { MIN_SECRET_LENGTH } from '../configuration/options.ts'
 import type { Settings } from '../configuration/settings.ts'
 import type { Log } from './log.ts'
 
@@ -10,8 +11,6 @@ export interface SecretStore {
   /** Rejects if secrets cannot be kept now. Changes nothing. */
   check?(): Promise<void>
 }
-
-const LEAST_LENGTH = 16
 
 /**
  * Creates missing secrets. With a store the nodes agree on them and they outlive a restart. Without one, sessions and
@@ -60,7 +59,7 @@ async function keptSecret(store: SecretStore | undefined, name: string): Promise
   const created = newSecret()
   const kept = store ? await store.keep(name, created) : created
   // Never shown, and never replaced: the other nodes use it.
-  if (typeof kept !== 'string' || kept.length < LEAST_LENGTH)
+  if (typeof kept !== 'string' || kept.length < MIN_SECRET_LENGTH)
     throw new LeaseError(
       'store-failed',
       `the ${name} secret that the nodes share is damaged; delete it, or set cookieSecrets and channelSecret`,

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { randomId } from '../base/random-id.ts'
 import type { Settings } from '../configuration/settings.ts'
 import { setLimited } from './limited-map.ts'
+import { MAX_REMEMBERED_COOKIES } from './options.ts'
 import { Signer } from './signer.ts'
 
 export interface Session {
@@ -25,9 +26,6 @@ export interface SessionCookies {
   /** The session of the request. A new one if the cookie is missing, forged or too old. */
   read(cookieHeader: string | undefined, sender: CookieSender): Session | Promise<Session>
 }
-
-/** How many verified cookies are remembered: a heartbeat comes every few seconds with the same cookie. */
-const MAX_REMEMBERED = 20_000
 
 interface Verified {
   readonly id: string
@@ -74,7 +72,7 @@ export function sessionCookies(
     for (const each of signers) {
       if (!(await each.verify(`${id}.${issued}`, signature))) continue
       const verified = { id, issuedAt: Number.parseInt(issued, 36), byFirstSecret: each === signer }
-      setLimited(remembered, value, verified, MAX_REMEMBERED)
+      setLimited(remembered, value, verified, MAX_REMEMBERED_COOKIES)
       return verified
     }
     return undefined

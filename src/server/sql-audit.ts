@@ -1,6 +1,6 @@
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
-import { AUDIT_ENTRIES } from './options.ts'
+import { AUDIT_ENTRIES, DELETE_ENTRIES_EVERY } from './options.ts'
 import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
 
 export interface SqlAuditOptions {
@@ -9,9 +9,6 @@ export interface SqlAuditOptions {
   /** Older entries are deleted. Default 10 000. */
   readonly maxEntries?: number | undefined
 }
-
-/** Old entries are deleted each time this number of new ones was added. */
-export const DELETE_EVERY = 100
 
 /** One trail for all nodes, which outlives them. */
 export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
@@ -33,7 +30,7 @@ export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {
         JSON.stringify(entry),
       ])
       const number = Number(row?.number)
-      if (number % DELETE_EVERY === 0)
+      if (number % DELETE_ENTRIES_EVERY === 0)
         await sql(`delete from ${table} where number <= cast(?1 as bigint)`, [String(number - maxEntries)])
     },
     async read({ limit, before = Number.MAX_SAFE_INTEGER, resource }) {

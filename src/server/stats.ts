@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { LeaseRecord, StoreLoad } from '../core/index.ts'
 import type { Stats, StatsBucket } from '../protocol/index.ts'
 import type { LeaseFeedEvent } from './lease-feed.ts'
+import { STATS_RANGES, WAIT_SAMPLES } from './options.ts'
 
 /** Where figures go. `holdfast/server/node` has one for Prometheus. */
 export interface Meter {
@@ -30,16 +31,8 @@ export interface CurrentFigures {
   readonly store: StoreLoad | undefined
 }
 
-/** How the figures of a time range are grouped. */
-const RANGES = {
-  '15m': { bucketMs: 10_000, buckets: 90 },
-  '24h': { bucketMs: 300_000, buckets: 288 },
-} as const
-export type StatsRange = keyof typeof RANGES
-export const statsRanges = Object.keys(RANGES) as StatsRange[]
-
-/** Enough for quantiles. Further waits in the same bucket replace earlier ones at random. */
-const SAMPLES = 500
+export type StatsRange = keyof typeof STATS_RANGES
+export const statsRanges = Object.keys(STATS_RANGES) as StatsRange[]
 
 interface Bucket {
   readonly number: number
@@ -65,7 +58,7 @@ export class StatsWindow {
   constructor(clock: Clock) {
     this.#clock = clock
     this.#since = clock.now()
-    this.#windows = { '15m': new Window(RANGES['15m']), '24h': new Window(RANGES['24h']) }
+    this.#windows = { '15m': new Window(STATS_RANGES['15m']), '24h': new Window(STATS_RANGES['24h']) }
   }
 
   onFeedEvent({ phase, lease }: LeaseFeedEvent): void {
@@ -89,7 +82,9 @@ export class StatsWindow {
   onWaited(ms: number): void {
     this.#count((bucket) => {
       const index =
-        bucket.waitCount++ < SAMPLES ? bucket.waits.length : Math.floor(this.#clock.random() * SAMPLES)
+        bucket.waitCount++ < WAIT_SAMPLES
+          ? bucket.waits.length
+          : Math.floor(this.#clock.random() * WAIT_SAMPLES)
       bucket.waits[index] = ms
     })
   }
@@ -97,7 +92,7 @@ export class StatsWindow {
   read(range: StatsRange): Pick<Stats, 'since' | 'bucket_ms' | 'buckets'> {
     return {
       since: new Date(this.#since).toISOString(),
-      bucket_ms: RANGES[range].bucketMs,
+      bucket_ms: STATS_RANGES[range].bucketMs,
       buckets: this.#windows[range].read(this.#clock.now()),
     }
   }

@@ -1,6 +1,8 @@
 /** JSON values: what a storage keeps and a message carries. */
+
 import { isObject, refuse } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
+import { MAX_JSON_LEVELS } from './options.ts'
 
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
@@ -30,9 +32,6 @@ export function isDeepEqual(a: unknown, b: unknown): boolean {
   }
 }
 
-/** Chrome stores `null` in place of what is deeper than about 90. */
-const MAX_LEVELS = 64
-
 /**
  * A copy as the storage will keep it, without fields that are `undefined`. Later changes to the caller's object do
  * not affect it. A value that a storage would drop or change is refused, with its path.
@@ -52,8 +51,8 @@ function copyOf(path: string, value: unknown, parents: readonly unknown[]): unkn
   if (typeof value === 'string') return wellFormed(path, value)
   if (value === null || typeof value === 'boolean' || Number.isFinite(value)) return value
   if (parents.includes(value)) refuse(path, 'a JSON value without a cycle', value)
-  if (parents.length === MAX_LEVELS)
-    throw new LeaseError('invalid-argument', `${path.slice(0, 80)}… has more than ${MAX_LEVELS} levels`)
+  if (parents.length === MAX_JSON_LEVELS)
+    throw new LeaseError('invalid-argument', `${path.slice(0, 80)}… has more than ${MAX_JSON_LEVELS} levels`)
   const within = [...parents, value]
   if (Array.isArray(value)) return Array.from(value, (item, at) => copyOf(`${path}[${at}]`, item, within))
   if (!isObject(value) || !isPlain(value)) refuse(path, 'a JSON value', value)

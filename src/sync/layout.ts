@@ -1,4 +1,5 @@
 /** Which keys of the storage contain what. All functions but `storedIds` are pure: they compute what to read. */
+
 import { isObject } from '../base/arguments.ts'
 import { isId } from './json.ts'
 import type { Items, StorageAdapter } from './storage.ts'
@@ -27,8 +28,6 @@ function storageKeys(namespace: string, log = 'log'): StorageKeys {
 
 /** The keys of a sync without a namespace. */
 export const STORAGE_KEYS: StorageKeys = /* @__PURE__ */ storageKeys('')
-
-export const MAX_SHARDS = 1024
 
 export const LAYOUT_NAMES = ['one-key', 'key-per-entity'] as const
 export type LayoutName = (typeof LAYOUT_NAMES)[number]

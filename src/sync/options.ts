@@ -11,7 +11,7 @@ import {
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { jsonCopy } from './json.ts'
-import { LAYOUT_NAMES, type LayoutName, MAX_SHARDS } from './layout.ts'
+import { LAYOUT_NAMES, type LayoutName } from './layout.ts'
 import type { SyncLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
@@ -23,6 +23,8 @@ import type { SyncWarning } from './warnings.ts'
 const DEFAULTS = { namespace: '', shards: 1, ackTimeout: 200, resend: 1, batch: 1000 }
 const MIN_ACK_TIMEOUT_MS = 150
 const MAX_ACK_TIMEOUT_MS = 300
+/** The most keys that an index can be split into. */
+export const MAX_SHARDS = 1024
 
 /** How long `webLocks` waits for the lock. */
 export const LOCK_WAIT_MS = 10_000
@@ -30,6 +32,13 @@ export const LOCK_WAIT_MS = 10_000
 export const LOAD_AGAIN_MS = 1000
 /** How long a context without locks waits for the coordinator to carry out its write. The log keeps it anyway. */
 export const COORDINATOR_MS = 3000
+/** Chrome stores `null` in place of what is deeper than about 90. */
+export const MAX_JSON_LEVELS = 64
+/**
+ * Up to this number of entities, a write is acknowledged when the index contains it. A larger index is changed when
+ * no more writes come, and a write is acknowledged when it is in the log.
+ */
+export const SMALL_INDEX = 1000
 
 /** The ports of a context, and the options that must be the same in every context of an application. */
 export interface SyncBaseOptions<S extends object = object> {

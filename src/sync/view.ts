@@ -5,16 +5,12 @@
  * `apply` may be called many times with the same data. It reports what differs afterwards, all changes together, so a
  * listener sees the state after the last of them.
  */
+
 import type { SyncChange } from './changes.ts'
 import { createFold, type Fold } from './fold.ts'
 import { isDeepEqual } from './json.ts'
 import { idsIn, type Operation } from './log.ts'
-
-/**
- * Up to this number of entities, a write is acknowledged when the index contains it. A larger index is changed when
- * no more writes come, and a write is acknowledged when it is in the log.
- */
-const SMALL_INDEX = 1000
+import { SMALL_INDEX } from './options.ts'
 
 /** A snapshot of the shown data. It is the same object until something changes. */
 export interface SyncState<E extends object, S extends object> {

@@ -13,7 +13,7 @@ import { LeaseError, messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectIncident, type Incident } from './health.ts'
 import { describeFiring, describeSpan } from './health-text.ts'
-import { ALERT_PAUSE_MS, ALERT_TIMEOUT_MS, LONGEST_ALERT_PAUSE_MS } from './options.ts'
+import { ALERT_ATTEMPTS, ALERT_PAUSE_MS, ALERT_TIMEOUT_MS, LONGEST_ALERT_PAUSE_MS } from './options.ts'
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -81,8 +81,6 @@ export interface PostOptions {
   readonly timeout?: Duration | undefined
 }
 
-const DEFAULT_ATTEMPTS = 4
-
 /**
  * Posts JSON. Without a connection, and after status 429 and 5xx, it tries again, with longer pauses each time.
  *
@@ -95,7 +93,7 @@ export async function postJson(url: string | URL, body: object, options: PostOpt
     refuseClient('url', 'an absolute URL', url)
   expectObject('body', body as unknown)
   expectOptions(options, { fetch: 1, clock: 1, attempts: 1, timeout: 1 })
-  const { fetch: send = fetch, clock = systemClock, attempts = DEFAULT_ATTEMPTS } = options
+  const { fetch: send = fetch, clock = systemClock, attempts = ALERT_ATTEMPTS } = options
   expectFunction('fetch', send as unknown)
   expectMethods('clock', clock, 'a Clock', 'setTimer')
   expectWhole('attempts', attempts, 1)

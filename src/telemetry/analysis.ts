@@ -1,11 +1,8 @@
 import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import { addCounts, metricsOf, WindowCounts, type WindowMetrics } from './metrics.ts'
-import { CLOCK_TOLERANCE_MS, WINDOW_MS } from './options.ts'
+import { CLOCK_TOLERANCE_MS, MAX_WINDOWS, WINDOW_MS } from './options.ts'
 import { isNewerRecord, isRecord, parseLine, type StreamName, type TelemetryRecord } from './record.ts'
-
-/** One week. */
-const DEFAULT_MAX_WINDOWS = 7 * 96
 
 export interface AnalysisOptions {
   /** Milliseconds since 1970. Records more than a day later are skipped. Default: no limit. */
@@ -50,7 +47,7 @@ export class Analysis {
 
   constructor(options: AnalysisOptions = {}) {
     expectOptions(options, { now: 1, maxWindows: 1 })
-    const { now = Number.POSITIVE_INFINITY, maxWindows = DEFAULT_MAX_WINDOWS } = options
+    const { now = Number.POSITIVE_INFINITY, maxWindows = MAX_WINDOWS } = options
     if (now !== Number.POSITIVE_INFINITY) expectMoment('now', now)
     expectWhole('maxWindows', maxWindows, 1)
     this.#latest = now + CLOCK_TOLERANCE_MS

@@ -19,7 +19,7 @@ import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { createPseudonyms, type EncodeOptions, encodeEvent, type TelemetryEvent } from './encode-event.ts'
 import { LockTracker } from './lock-tracker.ts'
-import { COLLECTOR_DEFAULTS } from './options.ts'
+import { COLLECTOR_DEFAULTS, MAX_QUEUED_EVENTS, SALT_LENGTH, SOURCE_LENGTH } from './options.ts'
 import { hasRealDay, isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
 
 /** Where records go: a file, a server, a meter. When it throws or rejects, the records are sent again later. */
@@ -74,12 +74,6 @@ export interface Collector extends AsyncDisposable {
   /** Flushes and closes the sinks. Later events are ignored. */
   close(): Promise<void>
 }
-
-/** A burst of events leaves no time for the timer. After this many events the queue is flushed, to bound memory. */
-const MAX_QUEUED_EVENTS = 4096
-const SOURCE_LENGTH = 8
-/** Salt, separator and a lease id (a UUID) then fit into one block of SHA-256, which halves the time of a hash. */
-const SALT_LENGTH = 18
 
 /**
  * Turns events into records and sends them to sinks. An event costs its emitter only a place in a queue; the records

@@ -1,7 +1,7 @@
 /** Turns an event of any part of Holdfast into a record, without the user's names and content. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { PSEUDONYM_BYTES } from './options.ts'
+import { MAX_REMEMBERED_PSEUDONYMS, PSEUDONYM_BYTES } from './options.ts'
 import {
   type FIELDS,
   isCode,
@@ -134,8 +134,6 @@ function rounded(value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Math.round(value * 100) / 100 : value
 }
 
-const MAX_CACHED = 2000
-
 /**
  * Replaces names by salted hashes: the same salt and name always give the same 16 hexadecimal digits. The hash is
  * synchronous, unlike Web Crypto's, because records must be complete at once when the process exits.
@@ -145,7 +143,7 @@ export function createPseudonyms(salt: string): (name: string) => string {
   return (name) => {
     const cached = cache.get(name)
     if (cached !== undefined) return cached
-    if (cache.size >= MAX_CACHED) cache.clear()
+    if (cache.size >= MAX_REMEMBERED_PSEUDONYMS) cache.clear()
     const pseudonym = bytesToHex(sha256(utf8ToBytes(`${salt}\0${name}`)).subarray(0, PSEUDONYM_BYTES))
     cache.set(name, pseudonym)
     return pseudonym

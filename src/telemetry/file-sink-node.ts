@@ -25,7 +25,7 @@ import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import type { Sink } from './collector.ts'
-import { PARTIAL_FILE_MS, UNCHANGED_MS } from './options.ts'
+import { MAX_FILE_BYTES, MAX_TOTAL_BYTES, PARTIAL_FILE_MS, UNCHANGED_MS, WRITER_LENGTH } from './options.ts'
 import { type TelemetryRecord, toLines } from './record.ts'
 
 export interface FileSinkOptions {
@@ -49,9 +49,6 @@ interface OpenFile {
   readonly day: string
 }
 
-const MiB = 2 ** 20
-const WRITER_LENGTH = 8
-
 /**
  * Writes each record as a JSON line into a folder. Files of past days are compressed.
  *
@@ -61,7 +58,12 @@ const WRITER_LENGTH = 8
 export function fileSink(directory: string, options: FileSinkOptions = {}): FileSink {
   expectText('directory', directory)
   expectOptions(options, { maxFileBytes: 1, maxTotalBytes: 1, clock: 1, onError: 1 })
-  const { maxFileBytes = 64 * MiB, maxTotalBytes = 1024 * MiB, clock = systemClock, onError } = options
+  const {
+    maxFileBytes = MAX_FILE_BYTES,
+    maxTotalBytes = MAX_TOTAL_BYTES,
+    clock = systemClock,
+    onError,
+  } = options
   expectWhole('maxFileBytes', maxFileBytes, 1)
   expectWhole('maxTotalBytes', maxTotalBytes, 1)
   expectMethods('clock', clock, 'a Clock', 'now')

@@ -4,7 +4,7 @@ import { type Duration, expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { redactAddress } from '../base/redact.ts'
 import type { OnDropped, Sink } from './collector.ts'
-import { MAX_BATCH_BYTES, SINK_TIMEOUT_MS } from './options.ts'
+import { MAX_BATCH_BYTES, MAX_BATCH_RECORDS, SINK_TIMEOUT_MS } from './options.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
 
 /** Keeps records while the server cannot be reached, also when the page is reloaded. */
@@ -29,8 +29,6 @@ export interface HttpSinkOptions {
   readonly timeout?: Duration | undefined
 }
 
-/** How many records one `POST /telemetry` may contain. */
-const MAX_BATCH_RECORDS = 500
 const TOO_LARGE = 413
 const FORBIDDEN = 403
 /** Until somebody changes the server or the sink: no token, not allowed, a wrong address. */

@@ -2,7 +2,7 @@
 import { expectHealth, expectIncident, type FiringRule, type Incident, type LockHealth } from './health.ts'
 import { countOf, milliseconds, percent, RULE_TEXTS, shortTime } from './health-text.ts'
 import type { WarningKind, WindowMetrics } from './metrics.ts'
-import { LONG_WAIT_MS } from './options.ts'
+import { GOOD_HEARTBEAT_FRACTION, LONG_WAIT_MS } from './options.ts'
 
 /** Tells readers and programs which sections to expect. Another set of sections needs another name. */
 const TEMPLATE = 'Incident-001'
@@ -103,8 +103,6 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
-
-const GOOD_HEARTBEAT_FRACTION = 0.95
 
 /** What the figures of these windows suggest, the strongest hint first. */
 function likelyCauses(windows: readonly WindowMetrics[]): string[] {

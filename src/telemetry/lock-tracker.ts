@@ -1,8 +1,6 @@
 import { fieldOf, leaseIdOf, type TelemetryEvent } from './encode-event.ts'
+import { MAX_TRACKED_LOCKS } from './options.ts'
 import type { RecordFields } from './record.ts'
-
-/** The most acquires and leases that are followed at the same time. Beyond it the oldest is forgotten. */
-const MAX_TRACKED = 1000
 
 interface Track {
   readonly startedMs: number
@@ -74,7 +72,7 @@ export class LockTracker {
     const track = { startedMs: nowMs, attempts: 0 }
     this.#tracks.set(id, track)
     const [oldest] = this.#tracks.keys()
-    if (this.#tracks.size > MAX_TRACKED && oldest !== undefined) this.#tracks.delete(oldest)
+    if (this.#tracks.size > MAX_TRACKED_LOCKS && oldest !== undefined) this.#tracks.delete(oldest)
     return track
   }
 }

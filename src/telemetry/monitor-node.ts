@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { expectText, refuse } from '../base/arguments.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
-import { CHUNK_BYTES } from './options.ts'
+import { CHUNK_BYTES, MAX_LINE_LENGTH } from './options.ts'
 
 /** The output and the exit code of a command. With `json`, `stdout` is one JSON document. */
 export interface MonitorResult {
@@ -42,9 +42,6 @@ export function expectFiles(option: string, value: unknown): void {
 export function toJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }
-
-/** Far longer than a record. */
-const MAX_LINE_LENGTH = 2 ** 16
 
 /** Lines are numbered from 1. */
 export interface LineListener {

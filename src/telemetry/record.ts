@@ -1,3 +1,5 @@
+import { MAX_NAME_LENGTH } from './options.ts'
+
 /**
  * One line of telemetry: its fields, its checks and its JSON Schema. A record contains everything that an analysis
  * needs from an event, also values that only the collector knows (how long the wait was, how much TTL was left).
@@ -71,7 +73,6 @@ export interface TelemetryRecord extends RecordFields {
 /** A code is short and has few kinds of characters, so that no sentence of a user fits into one. */
 const CODE = /^[A-Za-z0-9][\w:.+-]{0,63}$/
 const TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
-const MAX_NAME_LENGTH = 512
 
 const kindChecks: Record<FieldKind, (value: unknown) => boolean> = {
   code: isCode,

@@ -25,7 +25,7 @@ import {
   reportBadInput,
   toJson,
 } from './monitor-node.ts'
-import { PROGRESS_BYTES } from './options.ts'
+import { MAX_LISTINGS, MAX_NAMED_LINES, PROGRESS_BYTES } from './options.ts'
 import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
 
 export interface ScoreOptions {
@@ -51,10 +51,6 @@ export interface Progress {
   readonly lines: number
 }
 
-/** How many skipped lines are named. All are counted. */
-const MAX_SKIPPED_LINES = 10
-/** How often a folder is listed again when one of its files has vanished. */
-const MAX_LISTINGS = 3
 const NO_TELEMETRY = 'there is no telemetry in this folder, so collect some first or name another'
 
 /**
@@ -146,7 +142,7 @@ async function analyzeFiles(
   for (const path of paths) {
     // Lines of other times are intact, and may be many.
     const note = (reason: keyof Skipped | undefined, number: number | string) => {
-      if (reason && reason !== 'outside' && skippedLines.length < MAX_SKIPPED_LINES)
+      if (reason && reason !== 'outside' && skippedLines.length < MAX_NAMED_LINES)
         skippedLines.push(`${path}:${number}: skipped, ${reason}\n`)
     }
     await readFileLines(path, {

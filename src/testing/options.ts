@@ -33,3 +33,8 @@ export const SESSION_QUOTA_BYTES = 10 * 1024 * 1024
 export const STORE_DEFAULTS = { ttl: 400, contention: 300 }
 export const LIFETIME_DEFAULTS = { ttl: 500 }
 export const TORTURE_DEFAULTS = { workers: 4, kills: 30, stops: 10, restarts: 3 }
+
+/** How many of the last calls a failed test shows. */
+export const TRANSCRIPT_LINES = 30
+/** How many characters of the errors of a worker a failed test shows. */
+export const SHOWN_ERRORS_LENGTH = 4000

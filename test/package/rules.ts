@@ -44,7 +44,7 @@ const TOP = 'cli'
 
 /** Files that other parts may import. Every file of `base`, `clients` and `configuration` is one. */
 const DOORS =
-  /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/options|protocol\/(names|pusher)|stores\/(local|browser)\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/parts|server\/node\/(index|listener)|client\/(http-store|draft\/differences)|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
+  /^src\/((base|clients|configuration)\/[\w-]+|core\/(keep-lease|manager)|project\/options|protocol\/(names|options|pusher)|stores\/(local|browser)\/[\w-]+|stores\/nats\/(bucket|names)|[\w-]+\/index|server\/parts|server\/node\/(index|listener)|client\/(http-store|draft\/differences)|telemetry\/index-node|stores\/[\w-]+|stores\/[\w-]+\/index)\.ts$/
 const NODE_ALLOWED =
   /^src\/(stores\/(sqlite|file)[./]|stores\/local\/[\w-]*-node\.ts|server\/node|testing\/node\/|configuration\/[\w-]*-node\.ts|telemetry\/[\w-]*-node\.ts|cli\/)/
 /** Entries of their own, because they can only be imported in Node. */

@@ -4,13 +4,10 @@ import { createLeases, type Leases } from '../../core/index.ts'
 import { type Command, STORE_OPTIONS, valueOption } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { jsonText } from '../json-text.ts'
-import { BENCH_DURATION_MS } from '../options.ts'
+import { BENCH_CALLS_AT_ONCE, BENCH_DURATION_MS, BENCH_NUMBER_WIDTH } from '../options.ts'
 import { openStore, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import { alignColumns } from '../terminal.ts'
-
-const PARALLEL = 16
-const NUMBER_WIDTH = 7
 
 interface Measurement {
   readonly what: string
@@ -46,11 +43,11 @@ long as those of other released leases.`,
       try {
         step('acquire + release')
         const alone = await measure('acquire + release', duration, [cycle(leases)])
-        step(`acquire + release, ${PARALLEL} at once`)
+        step(`acquire + release, ${BENCH_CALLS_AT_ONCE} at once`)
         const together = await measure(
-          `acquire + release, ${PARALLEL} at once`,
+          `acquire + release, ${BENCH_CALLS_AT_ONCE} at once`,
           duration,
-          Array.from({ length: PARALLEL }, () => cycle(leases)),
+          Array.from({ length: BENCH_CALLS_AT_ONCE }, () => cycle(leases)),
         )
         step('renew')
         const renewals = await measureRenewals(leases, duration)
@@ -67,12 +64,14 @@ long as those of other released leases.`,
       const figures = measurements.map(({ what, perSecond, p50Ms, p99Ms }) => [
         `  ${what}`,
         ...[perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)].map((figure) =>
-          figure.padStart(NUMBER_WIDTH),
+          figure.padStart(BENCH_NUMBER_WIDTH),
         ),
       ])
       const heading = [
         '',
-        ...['per s', 'p50 ms', 'p99 ms'].map((name) => terminal.style('dim', name.padStart(NUMBER_WIDTH))),
+        ...['per s', 'p50 ms', 'p99 ms'].map((name) =>
+          terminal.style('dim', name.padStart(BENCH_NUMBER_WIDTH)),
+        ),
       ]
       for (const line of alignColumns([heading, ...figures])) terminal.print(line)
     }

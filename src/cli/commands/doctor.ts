@@ -8,7 +8,7 @@ import { CHECKS, type Finding, failureOf, ok, thrownBy } from '../doctor-checks.
 import { EXIT } from '../exit-codes.ts'
 import { asFailure } from '../failure.ts'
 import { jsonText } from '../json-text.ts'
-import { CHECK_LIMIT_MS } from '../options.ts'
+import { CHECK_LIMIT_MS, DOCTOR_NAME_WIDTH } from '../options.ts'
 import { openStore, storeAddress } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
@@ -95,10 +95,9 @@ function summary(findings: readonly Finding[]): string {
 }
 
 const MARKS = { ok: ['✓', 'green'], warning: ['!', 'yellow'], failure: ['✗', 'red'] } as const
-const NAME_WIDTH = 11
 
 function describe({ check, state, text, remedy }: Finding, terminal: Terminal): string[] {
   const [mark, colour] = MARKS[state]
-  const line = `  ${terminal.style(colour, mark)} ${check.padEnd(NAME_WIDTH)}  ${text}`
-  return remedy ? [line, `    ${' '.repeat(NAME_WIDTH)}  → ${remedy}`] : [line]
+  const line = `  ${terminal.style(colour, mark)} ${check.padEnd(DOCTOR_NAME_WIDTH)}  ${text}`
+  return remedy ? [line, `    ${' '.repeat(DOCTOR_NAME_WIDTH)}  → ${remedy}`] : [line]
 }

@@ -5,10 +5,9 @@ import { resourceDetails } from '../describe-lease.ts'
 import { EXIT } from '../exit-codes.ts'
 import { jsonText } from '../json-text.ts'
 import { leaseToJson, queueToJson } from '../lease-json.ts'
+import { SHOWN_WAITERS } from '../options.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 import { printable } from '../terminal.ts'
-
-const SHOWN_WAITERS = 10
 
 export const inspect: Command = {
   usage: 'inspect [options] <resource>',

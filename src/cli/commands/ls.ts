@@ -7,12 +7,9 @@ import { jsonText } from '../json-text.ts'
 import { leaseToJson } from '../lease-json.ts'
 import { countHolders, countWaiters, leaseTable, NOTHING_HELD } from '../lease-table.ts'
 import { listLeases } from '../list-leases.ts'
+import { LISTED_LEASES, PROGRESS_EVERY_LEASES } from '../options.ts'
 import { storeAddress, withStore } from '../stores/index.ts'
 import { printable, type Terminal } from '../terminal.ts'
-
-const DEFAULT_LIMIT = 100
-/** Progress is shown each time this number of leases was read. */
-const STEP_EVERY = 1000
 
 export const ls: Command = {
   usage: 'ls [options] [prefix]',
@@ -20,7 +17,7 @@ export const ls: Command = {
     'Lists the leases that are held or kept, ordered by resource. In a pipe: one line for each, with tabs between fields.',
   positionalCount: [0, 1],
   options: {
-    limit: valueOption('<number>', `how many to list at most (default ${DEFAULT_LIMIT})`),
+    limit: valueOption('<number>', `how many to list at most (default ${LISTED_LEASES})`),
     ...STORE_OPTIONS,
   },
   examples: [
@@ -31,7 +28,7 @@ export const ls: Command = {
 
   async run({ positionals: [start = ''], settings, terminal }) {
     const prefix = checkPrefix({ prefix: start })
-    const limit = settings.wholeNumber('limit') ?? DEFAULT_LIMIT
+    const limit = settings.wholeNumber('limit') ?? LISTED_LEASES
     const { leases, hasMore, holders, waiters } = await withStore(
       storeAddress(settings),
       ({ store }) => look(store, prefix, limit, terminal),
@@ -78,7 +75,8 @@ async function firstLeases(
   const leases: LeaseRecord[] = []
   for await (const lease of listLeases(store, prefix, count)) {
     leases.push(lease)
-    if (leases.length % STEP_EVERY === 0) terminal.step(`${leases.length.toLocaleString('en')} leases read`)
+    if (leases.length % PROGRESS_EVERY_LEASES === 0)
+      terminal.step(`${leases.length.toLocaleString('en')} leases read`)
     if (leases.length === count) break
   }
   return leases

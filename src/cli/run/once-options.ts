@@ -1,11 +1,10 @@
 /** The options of `run --once`. Apart from `once.ts`, which only a run with `--once` loads. */
+
 import { usageFailure } from '../failure.ts'
 import type { CommandSettings } from '../settings.ts'
+import { KEEP_DAYS, MAX_KEEP_MS } from './options.ts'
 
 const DAY_MS = 86_400_000
-export const KEEP_DAYS = 30
-/** A year, the longest time that a job store keeps a result. */
-const MAX_KEEP_MS = 366 * DAY_MS
 /** These belong to a lease, which `--once` does not take. */
 const OF_LEASES = ['share', 'at-least', 'lock-delay', 'metadata'] as const
 

@@ -9,10 +9,14 @@ import { EXIT } from '../exit-codes.ts'
 import { usageFailure } from '../failure.ts'
 import { formatDuration } from '../format-duration.ts'
 import type { CommandSettings } from '../settings.ts'
-import { KEEP_DAYS, readKeep } from './once-options.ts'
+import { readKeep } from './once-options.ts'
 
 /** With a longer grace, a failed renewal could not be retried before SIGTERM. */
 const MAX_GRACE_FRACTION = 0.4
+/** How many days the result of a job is kept, unless `--keep` says otherwise. */
+export const KEEP_DAYS = 30
+/** A year, the longest time that a job store keeps a result. */
+export const MAX_KEEP_MS = 366 * 86_400_000
 
 export const RUN_OPTIONS: Options = {
   wait: valueOption(

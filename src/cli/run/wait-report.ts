@@ -2,10 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import { heldFor, timeLeft } from '../describe-lease.ts'
 import { formatDuration } from '../format-duration.ts'
+import { WAIT_LOGGED_EVERY_MS, WAIT_SHOWN_EVERY_MS } from '../options.ts'
 import { printable, type Terminal } from '../terminal.ts'
-
-/** On a terminal one line is kept up to date. A log gets a line now and then. */
-const LOOK_EVERY_MS = { terminal: 5000, log: 60_000 }
 
 export interface WaitReportOptions {
   readonly terminal: Pick<Terminal, 'isWatched' | 'step' | 'remark'>
@@ -41,7 +39,7 @@ export class WaitReport {
 
   #reportLater(): void {
     const { clock, terminal } = this.#options
-    const ms = terminal.isWatched ? LOOK_EVERY_MS.terminal : LOOK_EVERY_MS.log
+    const ms = terminal.isWatched ? WAIT_SHOWN_EVERY_MS : WAIT_LOGGED_EVERY_MS
     this.#cancel = clock.setTimer(
       () => {
         void this.#report()

@@ -6,13 +6,10 @@
 import { createInterface } from 'node:readline'
 import { systemClock } from '../../base/clock.ts'
 import { pause } from '../../base/pause.ts'
-import { WATCHDOG_CHECK_EVERY_MS, WATCHDOG_SEARCH_LIMIT_MS } from '../options.ts'
+import { WATCHDOG_CHECK_EVERY_MS, WATCHDOG_GRACE_FRACTION, WATCHDOG_SEARCH_LIMIT_MS } from '../options.ts'
 import { Countdown } from './countdown.ts'
 import { endSession, isAlive, leaderUnder } from './session.ts'
 import { WATCHDOG_ENDED_COMMAND, type WatchdogMessage } from './watchdog.ts'
-
-/** Shorter than the grace of `run`, so that `run` sends SIGTERM first. Some programs exit at once on a second one. */
-const FRACTION_OF_GRACE = 0.8
 
 // A signal to all processes of the user is meant for the command. The watchdog stays until `run` ends it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -44,7 +41,7 @@ function handle(message: WatchdogMessage): void {
     case 'starting':
       leaseId = message.leaseId
       isNested = message.isNested
-      countdown = new Countdown(message.graceMs * FRACTION_OF_GRACE, (signal) => {
+      countdown = new Countdown(message.graceMs * WATCHDOG_GRACE_FRACTION, (signal) => {
         if (leader && endSession(leader, signal)) hasEndedCommand = true
       })
       break

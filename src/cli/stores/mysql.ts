@@ -1,6 +1,6 @@
 import { isLoginDenied } from '../../clients/mysql-errors.ts'
 import { mysqlStore } from '../../stores/mysql/index.ts'
-import { CONNECT_LIMIT_MS } from '../options.ts'
+import { CONNECT_LIMIT_MS, POOL_CONNECTIONS } from '../options.ts'
 import { grantMysqlAccess, mysqlTables } from './mysql-grants.ts'
 import {
   type BackendWarning,
@@ -11,12 +11,14 @@ import {
   takeParameter,
 } from './opened-store.ts'
 
-const CONNECTIONS = 4
-
 export async function openMysql(url: URL): Promise<OpenedStore> {
   const table = takeParameter(url, 'table')
   const { createPool } = await loadClient('MySQL', { mysql2: () => import('mysql2/promise') })
-  const pool = createPool({ uri: url.href, connectionLimit: CONNECTIONS, connectTimeout: CONNECT_LIMIT_MS })
+  const pool = createPool({
+    uri: url.href,
+    connectionLimit: POOL_CONNECTIONS,
+    connectTimeout: CONNECT_LIMIT_MS,
+  })
   const store = mysqlStore(pool, optional('table', table))
   const close = async () => {
     await store.close()

@@ -3,7 +3,7 @@ import { showRedacted } from '../../base/redact.ts'
 import { natsError } from '../../clients/nats-errors.ts'
 import { natsStore } from '../../stores/nats/index.ts'
 import { usageFailure } from '../failure.ts'
-import { CONNECT_LIMIT_MS } from '../options.ts'
+import { CONNECT_LIMIT_MS, NATS_RECONNECT_EVERY_MS } from '../options.ts'
 import { accessDenied, loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
 export async function openNats(url: URL): Promise<OpenedStore> {
@@ -22,7 +22,7 @@ export async function openNats(url: URL): Promise<OpenedStore> {
     ...(password && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
     timeout: CONNECT_LIMIT_MS,
     maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
+    reconnectTimeWait: NATS_RECONNECT_EVERY_MS,
   }).catch((error: unknown) => {
     const { name } = Object(error) as { readonly name?: unknown }
     throw name === 'AuthorizationError' ? accessDenied(messageOf(error), 'nats', error) : natsError(error)

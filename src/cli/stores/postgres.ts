@@ -3,11 +3,9 @@ import { followConnection } from '../../clients/connection.ts'
 import { type PostgresClient, postgresDatabase } from '../../clients/postgres.ts'
 import { codeOf } from '../../clients/store-error.ts'
 import { inspectPostgres, postgresStore } from '../../stores/postgres/index.ts'
-import { CONNECT_LIMIT_MS } from '../options.ts'
+import { CONNECT_LIMIT_MS, POOL_CONNECTIONS, POSTGRES_RECONNECT_EVERY_S } from '../options.ts'
 import { firstAnswer, loadClient, type OpenedStore, optional, takeParameter } from './opened-store.ts'
 
-const CONNECTIONS = 4
-const RECONNECT_EVERY_S = 0.5
 /** SQLSTATEs of a wrong user or password. */
 const INVALID_AUTHORIZATION = /^28/
 
@@ -88,7 +86,7 @@ function withPg({ Pool }: typeof import('pg')['default']) {
   return (url: string): Connected => {
     const pool = new Pool({
       connectionString: url,
-      max: CONNECTIONS,
+      max: POOL_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
     })
     followConnection(pool)
@@ -99,13 +97,13 @@ function withPg({ Pool }: typeof import('pg')['default']) {
 function withPostgresJs(postgres: typeof import('postgres')) {
   return (url: string): Connected => {
     const sql = postgres(url, {
-      max: CONNECTIONS,
+      max: POOL_CONNECTIONS,
       connect_timeout: CONNECT_LIMIT_MS / 1000,
       onnotice: () => {},
       // A connection that is reset during that query would end the process.
       fetch_types: false,
       // While its listening connection waits to reconnect, the process cannot end.
-      backoff: () => RECONNECT_EVERY_S,
+      backoff: () => POSTGRES_RECONNECT_EVERY_S,
     })
     return { client: sql, driver: 'postgres', close: () => sql.end({ timeout: 1 }) }
   }

@@ -1,5 +1,7 @@
 /** What an error of a store means and what a user can do about it, by what is found in the error and its causes. */
+
 import { type LeaseError, messageOf } from '../../base/errors.ts'
+import { MAX_CAUSES } from '../../clients/options.ts'
 
 /** What is known about an error. */
 export interface Diagnosis {
@@ -141,7 +143,7 @@ function wrongServer(scheme: string): string {
 function saidIn(error: unknown): string {
   const said: string[] = []
   let next = error
-  for (let depth = 0; next && depth < 10; depth++) {
+  for (let depth = 0; next && depth < MAX_CAUSES; depth++) {
     const { code, name, cause } = Object(next) as Partial<LeaseError> & { readonly code?: unknown }
     said.push(messageOf(next), String(code ?? ''), String(name ?? ''))
     next = cause

@@ -1,3 +1,5 @@
+import { MOST_EDITS } from './options.ts'
+
 /** A part of `a` that another part replaces in `b`. Either part may be empty. */
 export interface Difference {
   readonly fromA: number
@@ -5,9 +7,6 @@ export interface Difference {
   readonly fromB: number
   readonly toB: number
 }
-
-/** Two texts that differ in more places than this are not worth the time: they count as one difference. */
-const MOST_EDITS = 1000
 
 /** The differences between two lists, by the algorithm of Myers. Equal items are the same value. */
 export function differences(a: readonly unknown[], b: readonly unknown[]): Difference[] {

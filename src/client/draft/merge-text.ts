@@ -1,5 +1,6 @@
 import { differences } from './differences.ts'
 import { mergeLists, type Part } from './merge-lists.ts'
+import { MOST_REPLACED, WORDS_APART } from './options.ts'
 
 /** The outcome of a three-way merge. Both contents have the separate edits of both sides. */
 export interface Merged<T> {
@@ -10,11 +11,6 @@ export interface Merged<T> {
   /** In how many places both sides have made different changes. 0: `mine` and `theirs` are the same. */
   readonly overlaps: number
 }
-
-/** Two changes in one line are separate if at least this many unchanged words are between them. */
-const WORDS_APART = 2
-/** A side that has replaced more of the words has written another text, whose words must not be mixed with others. */
-const MOST_REPLACED = 0.5
 
 /**
  * Merges two texts that were made from the same one. Edits of different lines, or of different parts of a line, are

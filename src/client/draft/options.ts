@@ -49,3 +49,10 @@ export const MOST_SAVES = 5
 /** Up to this many characters are written into the browser with every key, more of them after a pause. */
 export const SHORT_CHARACTERS = 20_000
 export const WRITE_AFTER_MS = 250
+
+/** Two texts that differ in more places than this are not worth the time: they count as one difference. */
+export const MOST_EDITS = 1000
+/** Two changes in one line are separate if at least this many unchanged words are between them. */
+export const WORDS_APART = 2
+/** A side that has replaced more of the words has written another text, whose words must not be mixed with others. */
+export const MOST_REPLACED = 0.5

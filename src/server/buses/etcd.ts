@@ -3,6 +3,7 @@
  * deleted: etcd's own compaction forgets what was overwritten. A watch that broke begins anew, and what was sent
  * meanwhile is lost, as on every bus.
  */
+
 import { expectOptions, expectText } from '../../base/arguments.ts'
 import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
@@ -12,12 +13,12 @@ import { expectEtcdSize } from '../../clients/etcd-size.ts'
 import { MAX_ETCD_BYTES } from '../../clients/options.ts'
 import type { Bus } from '../bus.ts'
 import { setLimited } from '../limited-map.ts'
+import { MAX_BUS_SENDERS } from '../options.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
 
 /** How many characters are sent together at most, each of up to three bytes. */
 const BATCH_LENGTH = MAX_ETCD_BYTES / 3
-const MAX_SENDERS = 1000
 
 export interface EtcdBusOptions {
   /** Default `holdfast-bus`. */
@@ -93,7 +94,7 @@ async function watch(
       for (const { type, entry } of events) {
         const [, sender = '', number, texts] = /^(\S+) (\d+)\n(.*)$/s.exec(entry.value) ?? []
         if (type !== 'put' || texts === undefined || Number(number) <= (last.get(sender) ?? 0)) continue
-        setLimited(last, sender, Number(number), MAX_SENDERS)
+        setLimited(last, sender, Number(number), MAX_BUS_SENDERS)
         for (const text of texts.split('\n')) received(text)
       }
     },

@@ -1,5 +1,4 @@
-/** A notification must be shorter than 8000 bytes. */
-const PART_LENGTH = 7900
+import { NOTIFICATION_LENGTH } from '../options.ts'
 
 /**
  * A text as notifications. Each starts with the id of its sender, the number of the text, and how many parts follow,
@@ -11,7 +10,7 @@ export function partsOf(sender: string, number: number, json: string): string[] 
     /[^\0-\x7f]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-  const parts = ascii.match(new RegExp(`.{1,${PART_LENGTH}}`, 'gs')) ?? []
+  const parts = ascii.match(new RegExp(`.{1,${NOTIFICATION_LENGTH}}`, 'gs')) ?? []
   return parts.map((part, index) => `${sender} ${number} ${parts.length - 1 - index} ${part}`)
 }
 

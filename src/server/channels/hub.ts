@@ -32,8 +32,8 @@ import type {
   ConnectionRequest,
   EventNaming,
 } from './index.ts'
-import { type ChannelLimits, limitsOf } from './limits.ts'
 import { Occupancy } from './occupancy.ts'
+import { type ChannelLimits, limitsOf } from './options.ts'
 import { Presence } from './presence.ts'
 import { PRESENCE } from './presence-messages.ts'
 import type { MemberChange } from './rosters.ts'

@@ -18,7 +18,7 @@ import type { Bus } from '../bus.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import type { SenderOf } from '../http/proxies.ts'
 import { Hub } from './hub.ts'
-import type { ChannelLimits } from './limits.ts'
+import type { ChannelLimits } from './options.ts'
 
 export { channelInUse, NFC_EXPECTED } from './signing.ts'
 export type { ChannelLimits }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { JsonValue } from '../../base/records.ts'
 import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame, parseJson } from '../../protocol/index.ts'
 import type { ChannelsOptions, Connection, EventNaming } from './index.ts'
-import { type ChannelLimits, PerSecond } from './limits.ts'
+import type { ChannelLimits } from './options.ts'
 import type { Presence } from './presence.ts'
 import {
   channelInUse,
@@ -282,4 +282,22 @@ function parseMember(channelData: string): Member | null {
   const { user_id, user_info = null } = Object(parseJson(channelData))
   const isId = (typeof user_id === 'string' && user_id !== '') || Number.isFinite(user_id)
   return isId ? { id: String(user_id), info: user_info } : null
+}
+
+/** Counts the events within each second of the clock. */
+class PerSecond {
+  readonly #limit: number
+  #second = -1
+  #count = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  allows(nowMs: number): boolean {
+    const second = Math.floor(nowMs / 1000)
+    if (second !== this.#second) this.#count = 0
+    this.#second = second
+    return ++this.#count <= this.#limit
+  }
 }

@@ -15,6 +15,7 @@ import {
 } from '../identity.ts'
 import { setLimited } from '../limited-map.ts'
 import type { LockClient } from '../locks.ts'
+import { MAX_CLIENTS_OF_IDENTITY, MAX_REMEMBERED_IDENTITIES } from '../options.ts'
 import { type CookieSender, type SessionCookies, sessionCookies } from '../session-cookie.ts'
 import { HttpError } from './http-error.ts'
 import { type HeaderOf, headerOf } from './request-headers.ts'
@@ -49,8 +50,6 @@ const UNKNOWN_TOKEN =
 /** For requests that open a socket: their answer sets no cookie. */
 const NO_COOKIE_SET: CookieSender = { isSecure: false, prefix: '' }
 const GUEST = GUEST_HEADER.toLowerCase()
-const MAX_IDENTITIES = 20_000
-const MAX_CLIENTS_OF_IDENTITY = 100
 
 /** Finds out who sent a request: by a bearer token of the settings, else by `identify`, else by the session cookie. */
 export class Authenticator {
@@ -115,7 +114,7 @@ export class Authenticator {
     let known = this.#known.get(id)
     if (!known) {
       known = { publicId: await publicIdOf(id), clients: new Map() }
-      setLimited(this.#known, id, known, MAX_IDENTITIES)
+      setLimited(this.#known, id, known, MAX_REMEMBERED_IDENTITIES)
     }
     const { publicId, clients } = known
     // The claims are those of this request: what `identify` says may change from one request to the next.

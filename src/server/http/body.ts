@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { SHOWN_NUMBER_LENGTH } from '../options.ts'
 import { HttpError } from './http-error.ts'
 import type { HeaderOf } from './request-headers.ts'
 
@@ -15,7 +16,7 @@ export function parseBody(text: string, depth: number): unknown {
     throw new HttpError(
       400,
       'inexact_number',
-      `${flaw.number.slice(0, LONGEST_SHOWN)} would be changed to ${Number(flaw.number)}; send it as a string`,
+      `${flaw.number.slice(0, SHOWN_NUMBER_LENGTH)} would be changed to ${Number(flaw.number)}; send it as a string`,
     )
   const value = parseJson(text || '{}')
   // A schema of objects lets arrays through.
@@ -88,7 +89,6 @@ const NUMBER = /-?\d*(\.\d+)?(e[+-]?\d+)?/iy
 const SURELY_KEPT = 15
 /** With this number of digits every double differs from its neighbours. Programs write up to as many. */
 const DOUBLE_DIGITS = 17
-const LONGEST_SHOWN = 40
 
 function numberAt(text: string, at: number): string {
   NUMBER.lastIndex = at

@@ -2,7 +2,13 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import { MAX_NAME_BYTES } from '../../base/options.ts'
 import type { Settings } from '../../configuration/settings.ts'
-import { CLIENT_HEADER, errorBody, GUEST_HEADER } from '../../protocol/index.ts'
+import {
+  CLIENT_HEADER,
+  errorBody,
+  GUEST_HEADER,
+  MAX_APP_ID_LENGTH,
+  MAX_CHANNEL_LENGTH,
+} from '../../protocol/index.ts'
 import { HTTP_ERRORS } from './error-codes.ts'
 import type { Route } from './route.ts'
 
@@ -129,9 +135,9 @@ function namesInPath({ maxRoomBytes }: DescribedSettings): Readonly<Record<strin
       `The name of the room: at most ${maxRoomBytes} bytes, and not \`.\` or \`..\`.`,
     ),
     resource: name(MAX_NAME_BYTES, `The name of the resource: at most ${MAX_NAME_BYTES} bytes.`),
-    appId: name(100, 'The `appId` of the server.'),
-    channel: name(600, 'The name of the channel.'),
-    user: name(600, 'The public id of the user.'),
+    appId: name(MAX_APP_ID_LENGTH, 'The `appId` of the server.'),
+    channel: name(MAX_CHANNEL_LENGTH, 'The name of the channel.'),
+    user: name(MAX_CHANNEL_LENGTH, 'The public id of the user.'),
   }
 }
 

@@ -1,4 +1,5 @@
 import { CLIENT_HEADER, PROTOCOL_HEADER } from '../../protocol/index.ts'
+import { SHOWN_ORIGIN_LENGTH } from '../options.ts'
 import type { HeaderOf } from './request-headers.ts'
 
 /**
@@ -13,11 +14,10 @@ export function isAllowedOrigin(header: HeaderOf, host: string, origins: readonl
 
 /** Only a well-formed origin is repeated in the message, so that the message is safe wherever it is shown. */
 const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/
-const LONGEST_SHOWN = 200
 
 /** Why a page is refused, and what to do about it. ASCII, because the reason of a WebSocket's close is. */
 export function originRefusal(origin: string | undefined, verb: 'call' | 'connect'): string {
-  const isShown = origin !== undefined && origin.length <= LONGEST_SHOWN && ORIGIN.test(origin)
+  const isShown = origin !== undefined && origin.length <= SHOWN_ORIGIN_LENGTH && ORIGIN.test(origin)
   return isShown
     ? `pages of ${origin} may not ${verb}; add it to the server's origins`
     : `pages of this origin may not ${verb}`

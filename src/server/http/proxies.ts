@@ -2,8 +2,10 @@
  * Who sent a request, and to which name. Each proxy adds the address that it got the request from to the end of a
  * list. So the last entries were written by the trusted proxies, and a client can have invented all others.
  */
+
 import { isInNetwork, parseIp, parseNetwork } from '../../base/ip-address.ts'
 import type { Settings } from '../../configuration/settings.ts'
+import { MAX_PREFIX_LENGTH } from '../options.ts'
 import type { HeaderOf } from './request-headers.ts'
 
 export interface Sender {
@@ -27,7 +29,6 @@ interface Forwarded {
 }
 
 const PREFIX = /^(\/(?!\.\.?(\/|$))[\w.~-]+)+$/
-const MAX_PREFIX_LENGTH = 200
 
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i
 /** An address that a proxy hides, as RFC 7239 writes it. */

@@ -1,9 +1,11 @@
 import type { WaitingRecord } from '../../core/index.ts'
 import {
   auditPage,
+  DEFAULT_RESULTS,
   errorBody,
   lockShown,
   locksListed,
+  MAX_RESOURCE_LENGTH,
   stats as statsSchema,
   success,
   toWire,
@@ -21,7 +23,7 @@ import { after, firstShown, limit, listQuery, prefix } from './leases.ts'
 import { lockNotFound } from './lock-replies.ts'
 
 const before = integer(1, Number.MAX_SAFE_INTEGER, 'The `next` of the previous page.')
-const resource = text(512, 'Only entries about this resource.')
+const resource = text(MAX_RESOURCE_LENGTH, 'Only entries about this resource.')
 const token = integer(1, Number.MAX_SAFE_INTEGER, 'Only the lease with this token.')
 const range = oneOf(statsRanges, 'The time that the buckets cover. Default 15m.')
 
@@ -70,7 +72,7 @@ function leaseRoutes(service: Service): Route[] {
         const { resource } = request
         const [[leases = []], [queue], seesPeople] = await Promise.all([
           store.read([resource]),
-          queuesOf(service, [resource], request.query('limit', limit) ?? 100),
+          queuesOf(service, [resource], request.query('limit', limit) ?? DEFAULT_RESULTS),
           maySeePeople(service, request.identity),
         ])
         const holders = leases.map((lease) => observed(names.current(lease)))
@@ -121,7 +123,7 @@ function figureRoutes(service: Service): Route[] {
       async handle(request) {
         const from = request.query('before', before)
         const { damaged = [], ...page } = await audit.read({
-          limit: request.query('limit', limit) ?? 100,
+          limit: request.query('limit', limit) ?? DEFAULT_RESULTS,
           ...(from !== undefined && { before: from }),
           ...(request.resource !== '' && { resource: request.resource }),
         })

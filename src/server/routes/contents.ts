@@ -21,6 +21,7 @@ import { HttpError } from '../http/http-error.ts'
 import { integer } from '../http/query.ts'
 import { type Route, type RouteRequest, route } from '../http/route.ts'
 import type { LockClient } from '../locks.ts'
+import { MAX_CONDITION_TRIES } from '../options.ts'
 import type { Service } from '../service.ts'
 import { lockNotFound, notYours, staleToken, unknownToken } from './lock-replies.ts'
 
@@ -199,9 +200,6 @@ async function liveGrant(
   return grant
 }
 
-/** How often a condition is checked again, because somebody else has saved or deleted since. */
-const MAX_TRIES = 3
-
 /** Changes the content, if the condition allows its revision. */
 async function underCondition<T>(
   service: Service,
@@ -217,7 +215,7 @@ async function underCondition<T>(
       return await change(revision)
     } catch (error) {
       const isChanged = error instanceof HttpError && error.code === 'revision_mismatch'
-      if (!isChanged || tries === MAX_TRIES) throw error
+      if (!isChanged || tries === MAX_CONDITION_TRIES) throw error
     }
   }
 }

@@ -11,6 +11,7 @@ import type {
   RenewAsk,
 } from '../../core/index.ts'
 import {
+  DEFAULT_RESULTS,
   fromWire,
   type LeaseAsk,
   type LeaseBatch,
@@ -27,6 +28,8 @@ import {
   leaseRenewed,
   leasesRead,
   leasesSwept,
+  MAX_RESOURCE_LENGTH,
+  MAX_RESULTS,
   sweepQuery,
   toWire,
 } from '../../protocol/index.ts'
@@ -36,32 +39,34 @@ import { integer, type QueryParameter, text } from '../http/query.ts'
 import { type Reply, type Route, type RouteRequest, route } from '../http/route.ts'
 import { type Identity, roomOf } from '../identity.ts'
 import { errorFields } from '../log.ts'
+import { MAX_READ_LEASES } from '../options.ts'
 import type { Service } from '../service.ts'
 
 const PATH = '/api/leases/{resource}'
 const COLLECTION = '/api/leases'
-const READ_AT_ONCE = 100
-const LIST_AT_ONCE = 1000
 
 /** A cursor is a resource, a tab and a token. */
 const MAX_CURSOR = MAX_NAME_BYTES + 17
 
-const resource = text(512, 'The resource, if its name cannot be part of a path: `.` and `..`.')
+const resource = text(
+  MAX_RESOURCE_LENGTH,
+  'The resource, if its name cannot be part of a path: `.` and `..`.',
+)
 const resources: QueryParameter<string> = {
-  ...text(512, `Up to ${READ_AT_ONCE} resources, each as a parameter of its own.`),
+  ...text(MAX_RESOURCE_LENGTH, `Up to ${MAX_READ_LEASES} resources, each as a parameter of its own.`),
   isRepeated: true,
 }
-export const prefix = text(512, 'Only resources that begin with this text.')
+export const prefix = text(MAX_RESOURCE_LENGTH, 'Only resources that begin with this text.')
 export const after = text(
   MAX_CURSOR,
   'The `next` of the previous page, or a resource: only resources that sort after it.',
 )
 const waiting = integer(
   0,
-  1000,
+  MAX_RESULTS,
   'How many waiters of each resource to list. The answer also has their number.',
 )
-export const limit = integer(1, 1000, 'The largest number of results. Default 100.')
+export const limit = integer(1, MAX_RESULTS, `The largest number of results. Default ${DEFAULT_RESULTS}.`)
 
 /**
  * The store's port over HTTP, on the same leases as the rooms: any id, any TTL, a place in the queue, takeover,
@@ -251,8 +256,8 @@ function byQuery(original: Route): Route {
 }
 
 async function readNamed(service: Service, request: RouteRequest<unknown>, names: readonly string[]) {
-  if (names.length > READ_AT_ONCE)
-    throw new HttpError(400, 'invalid_query', `resource: expected at most ${READ_AT_ONCE}`)
+  if (names.length > MAX_READ_LEASES)
+    throw new HttpError(400, 'invalid_query', `resource: expected at most ${MAX_READ_LEASES}`)
   const resources = names.map(checkResource)
   for (const name of resources)
     if (!(await service.authorize(request.identity, 'lease', name))) throw forbidden('lease', name)
@@ -293,7 +298,7 @@ async function allowedPage(service: Service, request: RouteRequest<unknown>): Pr
       return { leases, ...(await nextAfter(store, part, page, last)) }
     if (page.next === undefined) return { leases }
     request.signal.throwIfAborted()
-    part = { ...query, after: page.next, limit: LIST_AT_ONCE }
+    part = { ...query, after: page.next, limit: MAX_RESULTS }
   }
 }
 
@@ -341,7 +346,7 @@ async function withQueues(
 export function listQuery(request: RouteRequest<unknown>): ListQuery {
   const [start, from] = [request.query('prefix', prefix), request.query('after', after)]
   return {
-    limit: request.query('limit', limit) ?? 100,
+    limit: request.query('limit', limit) ?? DEFAULT_RESULTS,
     // Names are in NFC.
     ...(start !== undefined && { prefix: start.normalize('NFC') }),
     ...(from !== undefined && { after: from.normalize('NFC') }),

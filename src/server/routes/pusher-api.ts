@@ -1,6 +1,8 @@
 import type * as v from 'valibot'
 import {
   errorBody,
+  MAX_CHANNEL_LENGTH,
+  MAX_INFO_LENGTH,
   pusherBatch,
   pusherBatchTriggered,
   pusherChannel,
@@ -17,8 +19,11 @@ import { type Reply, type Route, type RouteRequest, route } from '../http/route.
 import type { Service } from '../service.ts'
 
 const PATH = '/apps/{appId}'
-const prefix = text(600, 'Only channels that begin with this text.')
-const info = text(100, '`user_count` (presence channels only), `subscription_count`, or both with a comma.')
+const prefix = text(MAX_CHANNEL_LENGTH, 'Only channels that begin with this text.')
+const info = text(
+  MAX_INFO_LENGTH,
+  '`user_count` (presence channels only), `subscription_count`, or both with a comma.',
+)
 /** The channels of the lease API. What is sent there must come from the leases. */
 const OWN_CHANNELS = 'private-holdfast.'
 

@@ -1,7 +1,9 @@
 /** Resources that are only kept: their `k` keys remain after the lease has ended. */
+
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseRecord } from '../../base/records.ts'
 import type { EtcdEntry } from '../../clients/etcd.ts'
+import { MAX_DIFFERENCE_MS } from './options.ts'
 import type { ParsedEvent } from './push.ts'
 import { decodeLease, keptRecordOf, recordOf, type Stored, type StoredLease } from './rows.ts'
 
@@ -97,7 +99,7 @@ export class KeptTold {
     const before = this.#told.get(key)
     const seconds = await Promise.all(by.map((lease) => this.#secondsLeft(lease))).catch(() => [])
     const left = (Math.max(-1, ...seconds) + 1) * 1000
-    const isOff = Math.abs(left - Number(record.remaining)) > 2000
+    const isOff = Math.abs(left - Number(record.remaining)) > MAX_DIFFERENCE_MS
     // Its end, or a later lease of this id, was told meanwhile.
     if (this.#told.get(key) !== before || !isOff || left === 0) return
     this.#keep(key, { ...record, expiresAt: this.#clock.now() + left, remaining: left }, by)

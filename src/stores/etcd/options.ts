@@ -37,6 +37,8 @@ export const SESSION_KEPT_ALIVE_EVERY_MS = 1000
 export const MAX_SPARE_LEASES = 64
 /** How long an unused spare lease is kept. */
 export const SPARE_IDLE_MS = 5000
+/** No longer than this fraction of its TTL: it may end before it is refreshed. */
+export const SPARE_IDLE_FRACTION = 0.5
 /** A server that has stopped does not answer. */
 export const REVOKE_LIMIT_MS = 1000
 /** A long TTL is asked for with this more, so that an etcd lease is good for a while without being refreshed. */
@@ -52,3 +54,5 @@ export const SWEEP_PAGES = 4
 export const QUESTIONS_AT_ONCE = 32
 /** How many waiters have their turn at once. The next ones follow when these have asked. */
 export const FIRST_WAITERS = 64
+/** etcd tells the rest of a lease in whole seconds. The end of a lease is told anew if it is off by more than this. */
+export const MAX_DIFFERENCE_MS = 2000

@@ -7,7 +7,6 @@ import type { EtcdEntry } from '../../clients/etcd.ts'
 import type { Ask } from '../../core/index.ts'
 
 const VERSION = 1
-const SECOND_MS = 1000
 
 export interface StoredLease {
   readonly id: string
@@ -83,7 +82,7 @@ export function decodeWaiter(entry: EtcdEntry): Stored<StoredWaiter> {
 
 /** The whole seconds that etcd counts in. */
 export function secondsOf(ms: number): number {
-  return Math.ceil(ms / SECOND_MS)
+  return Math.ceil(ms / 1000)
 }
 
 /** `remaining`: in seconds, at most the TTL. Its expiry is shown by the clock of the caller, because etcd has none that can be read. */
@@ -95,7 +94,7 @@ export function recordOf(
   state: LeaseRecord['state'] = 'held',
 ): LeaseRecord {
   const { id, owner, metadata, share, acquiredAt } = value
-  const left = state === 'held' ? Math.min(remaining, value.ttl) * SECOND_MS : 0
+  const left = state === 'held' ? Math.min(remaining, value.ttl) * 1000 : 0
   const token = tokenOf(entry)
   return {
     resource,
@@ -119,7 +118,7 @@ export function keptRecordOf(
   now: number,
 ): LeaseRecord {
   const { delay, least } = lease.value
-  const longest = Math.max(delay?.seconds ?? 0, least?.seconds ?? 0) * SECOND_MS
+  const longest = Math.max(delay?.seconds ?? 0, least?.seconds ?? 0) * 1000
   const remaining = Math.min(left, longest || Infinity)
   return { ...recordOf(resource, lease, 0, now, 'kept'), expiresAt: now + remaining, remaining }
 }

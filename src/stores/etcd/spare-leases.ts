@@ -9,7 +9,14 @@
 import { settledWithin } from '../../base/answer-within.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { EtcdDatabase } from '../../clients/etcd.ts'
-import { LONG_TTL_S, MAX_SPARE_LEASES, REVOKE_LIMIT_MS, SPARE_EXTRA_S, SPARE_IDLE_MS } from './options.ts'
+import {
+  LONG_TTL_S,
+  MAX_SPARE_LEASES,
+  REVOKE_LIMIT_MS,
+  SPARE_EXTRA_S,
+  SPARE_IDLE_FRACTION,
+  SPARE_IDLE_MS,
+} from './options.ts'
 
 export interface EtcdLease {
   readonly lease: string
@@ -88,7 +95,7 @@ export class SpareLeases {
 
   /** One that is old may end before it is refreshed. */
   #find(wanted: number): number {
-    const oldest = this.#clock.monotonic() - Math.min(SPARE_IDLE_MS, wanted * 500)
+    const oldest = this.#clock.monotonic() - Math.min(SPARE_IDLE_MS, wanted * 1000 * SPARE_IDLE_FRACTION)
     return this.#spares.findLastIndex(({ seconds, since }) => seconds === wanted && since > oldest)
   }
 

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-
-/** Leaves room for a dot and a unique part within the 255 bytes that file systems allow. */
-const MAX_KEY_LENGTH = 180
+import { MAX_FILE_NAME_LENGTH } from './options.ts'
 
 /**
  * The file name of a resource. Only lower-case letters are kept; all other bytes of UTF-8 are escaped, because some
@@ -10,7 +8,7 @@ const MAX_KEY_LENGTH = 180
  */
 export function keyOf(resource: string): string {
   const key = `n-${Array.from(Buffer.from(resource), escapeByte).join('')}`
-  if (key.length <= MAX_KEY_LENGTH) return key
+  if (key.length <= MAX_FILE_NAME_LENGTH) return key
   return `h-${createHash('sha256').update(resource).digest('hex')}`
 }
 

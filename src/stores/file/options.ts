@@ -45,3 +45,6 @@ export const MAX_DIRECTORY_TRIES = 5
 export const TICK_MS = 1000
 /** The pause after a tick is at least this many times as long as the tick took. */
 export const PAUSE_PER_TICK = 20
+
+/** Leaves room for a dot and a unique part within the 255 bytes that file systems allow. */
+export const MAX_FILE_NAME_LENGTH = 180

@@ -44,3 +44,5 @@ export const MAX_BATCH = 32
 export const MAX_TIDIED = 256
 /** How long the key lives that shows whether the server accepts writes. */
 export const TRIAL_MS = 1000
+/** How many waiters behind the reservation are looked at for one of another process, which is told too. */
+export const STANDBY_SEARCH = 16

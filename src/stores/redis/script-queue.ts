@@ -1,3 +1,4 @@
+import { STANDBY_SEARCH } from './options.ts'
 import { WAITER } from './rows.ts'
 
 /**
@@ -72,7 +73,7 @@ export const QUEUE = `
     local inMs = digits(math.max(1, math.ceil((row.changesAt - now) / 1000)))
     local function tell(waiter) send(waiter.channel, 'wake ' .. inMs .. ' ' .. waiter.id) end
     local next, other
-    for _, waiter in ipairs(waiters(row, row.reserved.count, row.reserved.count + 15)) do
+    for _, waiter in ipairs(waiters(row, row.reserved.count, row.reserved.count + ${STANDBY_SEARCH - 1})) do
       if waiter.id ~= me then
         next = next or waiter
         if waiter.channel ~= channel then other = waiter break end

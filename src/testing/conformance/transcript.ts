@@ -2,9 +2,9 @@
  * What a case asked of its stores and what it was answered, so that a failure can be understood without the code of
  * the suite.
  */
-import type { Ask, LeaseRecord, LeaseStore } from '../../core/index.ts'
 
-const LINES = 30
+import type { Ask, LeaseRecord, LeaseStore } from '../../core/index.ts'
+import { TRANSCRIPT_LINES } from '../options.ts'
 
 export class Transcript {
   readonly #lines: (() => string)[] = []
@@ -70,7 +70,7 @@ export class Transcript {
 
   #note(line: () => string): void {
     this.#lines.push(line)
-    if (this.#lines.length > LINES) this.#lines.shift()
+    if (this.#lines.length > TRANSCRIPT_LINES) this.#lines.shift()
   }
 }
 

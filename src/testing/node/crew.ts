@@ -1,10 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { extname, join } from 'node:path'
-import { HANG_MS } from '../options.ts'
+import { HANG_MS, SHOWN_ERRORS_LENGTH } from '../options.ts'
 import type { WorkerMessage, WorkerOptions, WorkerOrder } from './worker.ts'
-
-/** Enough for a stack trace. */
-const ERRORS_LENGTH = 4000
 
 /** The path of a module of this folder, in the source or in the package. */
 export function fileBeside(name: string): string {
@@ -37,7 +34,7 @@ export class Worker {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
     this.#process.stderr?.on('data', (data) => {
-      this.#errors = `${this.#errors}${data}`.slice(-ERRORS_LENGTH)
+      this.#errors = `${this.#errors}${data}`.slice(-SHOWN_ERRORS_LENGTH)
     })
     this.#process.on('message', (message: WorkerMessage) => {
       this.#hear(message)

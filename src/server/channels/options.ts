@@ -1,4 +1,7 @@
+/** The limits of sockets and channels, their defaults and checks. */
+
 import { definedIn, expectObject, expectOptions, expectWhole } from '../../base/arguments.ts'
+import { MAX_CHANNEL_LENGTH } from '../../protocol/index.ts'
 
 export interface ChannelLimits {
   /** Open sockets of one client, by default one address. Default 1000. */
@@ -20,7 +23,7 @@ type Given = { readonly [Name in keyof ChannelLimits]?: number | undefined }
 const DEFAULTS: ChannelLimits = {
   socketsPerClient: 1000,
   channelsPerSocket: 100,
-  channelName: 600,
+  channelName: MAX_CHANNEL_LENGTH,
   channelData: 2048,
   framesPerSecond: 250,
   clientEventsPerSecond: 10,
@@ -32,22 +35,4 @@ export function limitsOf(limits: Given = {}): ChannelLimits {
   const given = definedIn(limits)
   for (const [name, limit] of Object.entries(given)) expectWhole(`limits.${name}`, limit, 1)
   return { ...DEFAULTS, ...given }
-}
-
-/** Counts the events within each second of the clock. */
-export class PerSecond {
-  readonly #limit: number
-  #second = -1
-  #count = 0
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  allows(nowMs: number): boolean {
-    const second = Math.floor(nowMs / 1000)
-    if (second !== this.#second) this.#count = 0
-    this.#second = second
-    return ++this.#count <= this.#limit
-  }
 }

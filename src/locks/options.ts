@@ -1,0 +1,8 @@
+/** The numbers that the lock manager is tuned with. */
+
+/** A release does not wait longer for requests that have no place yet, because the store does not answer. */
+export const PLACED_WITHIN_MS = 1000
+/** How many leases `query` reads at once. */
+export const LEASES_PER_PAGE = 1000
+/** How many waiters of a lock `query` reads at most. */
+export const WAITERS_PER_LOCK = 10_000
