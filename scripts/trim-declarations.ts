@@ -1,6 +1,7 @@
 /**
- * Removes the declarations that no entry of the package reaches, and the notes for maintainers at the top of the others. A declaration may name a type of a bundled package,
- * such as Hono's: it is there if the user has that package, and `any` if not.
+ * Removes the declarations that no entry of the package reaches, and from the others the notes for maintainers at the
+ * top and the numbers that no other file imports. A declaration may name a type of a bundled package, such as Hono's:
+ * it is there if the user has that package, and `any` if not.
  */
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -29,6 +30,32 @@ export function trimDeclarations(dist: string, modules: readonly string[]): void
       shorten(path)
       ignoreMissing(path)
     }
+  }
+  dropNumbers([...reached])
+}
+
+/** A number such as `RETRY_MS`, with the comment above it. */
+const NUMBER =
+  /^(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export declare const ([A-Z][A-Z\d_]*)(?: = -?[\d.]+|: number);\n/gm
+
+function dropNumbers(paths: readonly string[]): void {
+  const texts = new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]))
+  const uses = new Map<string, number>()
+  for (const [name] of [...texts.values()].join('\n').matchAll(/\b[A-Z][A-Z\d_]+\b/g))
+    uses.set(name, (uses.get(name) ?? 0) + 1)
+  const starred = new Set(
+    paths.flatMap((path) =>
+      Array.from((texts.get(path) ?? '').matchAll(/export \* from ["'](\.[^"']+)["']/g), ([, value = '']) =>
+        join(dirname(path), value.replace(/\.[jt]sx?$/, '.d.ts')),
+      ),
+    ),
+  )
+  for (const [path, text] of texts) {
+    if (starred.has(path)) continue
+    writeFileSync(
+      path,
+      text.replace(NUMBER, (declaration, name: string) => (uses.get(name) === 1 ? '' : declaration)),
+    )
   }
 }
 
