@@ -263,6 +263,7 @@ function alike(
 
 /** Whether two words that differ have only one mistake between them. Takes much less time than to count all of them. */
 function isOneMistake(word: string, other: string): boolean {
+  if (Math.abs(word.length - other.length) > 1) return false
   let same = 0
   while (same < word.length && word[same] === other[same]) same++
   const [rest, meant] = [word.slice(same), other.slice(same)]

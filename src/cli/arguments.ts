@@ -1,10 +1,12 @@
-import { parseArgs } from 'node:util'
 import { messageOf } from '../base/errors.ts'
 import { showRedacted } from '../base/redact.ts'
 import { nearest } from '../base/suggest.ts'
 import { renamedFlag } from '../configuration/settings.ts'
 import { type Command, GENERAL_OPTIONS } from './command.ts'
 import { usageFailure } from './failure.ts'
+
+// An import of `node:util` would also load what nobody uses of it, because it reads every property of the module.
+const { parseArgs } = process.getBuiltinModule('node:util')
 
 export type Flags = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>
 

@@ -1,10 +1,12 @@
-import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../base/clock.ts'
 import { redactText } from '../base/redact.ts'
 import { EXIT } from './exit-codes.ts'
 import { COLUMN_GAP, DEFAULT_COLUMNS, DEFAULT_ROWS } from './options.ts'
 import { ProgressLine } from './progress-line.ts'
 import { signalExitCode } from './signals.ts'
+
+// Not imported, for the same reason as in `arguments.ts`.
+const { stripVTControlCharacters } = process.getBuiltinModule('node:util')
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 

@@ -9,7 +9,7 @@ import { pause } from '../../base/pause.ts'
 import { WATCHDOG_CHECK_EVERY_MS, WATCHDOG_GRACE_FRACTION, WATCHDOG_SEARCH_LIMIT_MS } from '../options.ts'
 import { Countdown } from './countdown.ts'
 import { endSession, isAlive, leaderUnder } from './session.ts'
-import { WATCHDOG_ENDED_COMMAND, type WatchdogMessage } from './watchdog.ts'
+import { WATCHDOG_ENDED_COMMAND, type WatchdogMessage } from './watchdog-messages.ts'
 
 // A signal to all processes of the user is meant for the command. The watchdog stays until `run` ends it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})

@@ -1,29 +1,7 @@
 import { spawn } from 'node:child_process'
 import { extname, join } from 'node:path'
-import type { Moment } from '../../base/clock.ts'
 import { WATCHDOG_EXIT_LIMIT_MS } from '../options.ts'
-
-/** A message of `run` to its watchdog: one line of JSON. */
-export type WatchdogMessage =
-  /** Sent before the command is started, because `run` may be killed before it can say which process it is. */
-  | {
-      readonly type: 'starting'
-      /** In the environment of the command. */
-      readonly leaseId: string
-      readonly graceMs: number
-      /** `run` is itself the command of another `run`. When the outer one kills it, no time for a grace is left. */
-      readonly isNested: boolean
-    }
-  /** The process id of the command, which leads its session. */
-  | { readonly type: 'started'; readonly leader: number }
-  | { readonly type: 'extend'; readonly killAt: Moment }
-  /** `run` has sent SIGTERM to the command, because the lease cannot be renewed. */
-  | { readonly type: 'terminating' }
-  /** The command has ended. The watchdog exits. */
-  | { readonly type: 'done' }
-
-/** The exit code of a watchdog that has ended the command. */
-export const WATCHDOG_ENDED_COMMAND = 1
+import { WATCHDOG_ENDED_COMMAND, type WatchdogMessage } from './watchdog-messages.ts'
 
 export interface Watchdog {
   send(message: WatchdogMessage): void
@@ -36,7 +14,8 @@ export interface Watchdog {
  * ends the command in time without a watchdog, so the end of the watchdog is only reported.
  */
 export function startWatchdog(onExit: () => void): Watchdog {
-  const module = join(import.meta.dirname, `watchdog-main${extname(import.meta.filename)}`)
+  // The package has this code in `commands`, beside this folder.
+  const module = join(import.meta.dirname, `../run/watchdog-main${extname(import.meta.filename)}`)
   // The user's options for Node, such as a debugger, are not for this process.
   const { NODE_OPTIONS: _, ...env } = process.env
   const watchdog = spawn(process.execPath, [module], {
