@@ -1,6 +1,6 @@
 /** How long the command line takes from its start to its end, beside a Node that does nothing. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root, toolEnvironment } from '../scripts/run-tool.ts'
@@ -38,12 +38,15 @@ export async function run(): Promise<void> {
   ])
 }
 
-/** As it is published: compiled, with its manifest beside it. */
+/** As it is published, with its manifest beside it. */
 function build(directory: string): string {
   const dist = join(directory, 'dist')
-  execFileSync('tsc', ['-p', 'tsconfig.build.json', '--outDir', dist], { cwd: root, env: toolEnvironment() })
+  execFileSync(process.execPath, ['scripts/build.ts', dist], {
+    cwd: root,
+    env: toolEnvironment(),
+    stdio: 'ignore',
+  })
   cpSync(join(root, 'package.json'), join(directory, 'package.json'))
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
   return join(dist, 'cli/main.js')
 }
 

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { isRunning } from '../cli/holdfast.ts'
 import { manifest } from './manifest.ts'
 import { type Packed, pack, run } from './packed.ts'
 
@@ -23,6 +26,23 @@ describe('the command line of the package', () => {
     expect(await run(packed.consumer, 'node', main, ...command)).toBe('job')
   })
 
+  it('the command line of the package has a watchdog, which ends the command after holdfast was killed', async () => {
+    const command = ['--', 'sh', '-c', 'echo $$; exec sleep 600']
+    const holdfast = spawn('node', [main, 'run', 'watched', ...command], { cwd: packed.consumer })
+    const pid = Number(await firstOf(holdfast.stdout))
+    onTestFinished(() => void (isRunning(pid) && process.kill(pid, 'SIGKILL')))
+    holdfast.kill('SIGKILL')
+    await expect.poll(() => isRunning(pid)).toBe(false)
+  })
+
+  it('the command line of the package serves its pages', async () => {
+    const server = spawn('node', [main, 'serve', '--port', '0'], { cwd: packed.consumer })
+    onTestFinished(() => void server.kill('SIGKILL'))
+    const [, url = ''] = /listening on (http:[^,\s]+)/.exec(await firstOf(server.stderr)) ?? []
+    const { status, headers } = await fetch(`${url}/dashboard`)
+    expect([status, headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
+  })
+
   it.each([
     ['redis://localhost', 'npm install ioredis (or redis)'],
     ['postgres://localhost', 'npm install pg (or postgres)'],
@@ -31,3 +51,9 @@ describe('the command line of the package', () => {
     await expect(run(packed.consumer, 'node', main, 'ls', '--store', store)).rejects.toThrow(advice)
   })
 })
+
+/** What a process prints first. */
+async function firstOf(stream: NodeJS.ReadableStream): Promise<string> {
+  const [chunk] = await once(stream, 'data')
+  return String(chunk)
+}
