@@ -221,6 +221,10 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['createSync', 'onChange', 'sync.subscribe'],
     ['createProjectLocks', 'staleAfter', 'takeoverAfter'],
     ['httpSink', 'timeOutMs', 'timeout'],
+    ['acquire', 'leaseLength', 'ttl'],
+    ['acquire', 'minLeaseTime', 'atLeast'],
+    ['acquire', 'maxBlockTime', 'wait'],
+    ['acquire', 'permitCount', 'share'],
     ['acquire', 'giveUpAfter', 'wait'],
     ['acquire', 'queueTimeout', 'wait'],
     ['acquire', 'validity', 'ttl'],
@@ -309,6 +313,7 @@ describe('an unknown option is answered with the name that was meant', () => {
     ['maxConnections', 'maxSockets'],
     ['tlsKeyFile', 'tlsKey'],
     ['behindProxy', 'trustProxy'],
+    ['maxPayload', 'maxBody'],
   ])('a setting of the server: %s → %s', async (name, meant) => {
     await expect(calls.settings({ [name]: 1 })).rejects.toThrow(
       `\`${name}\` (settings): unknown setting, did you mean \`${meant}\`?`,

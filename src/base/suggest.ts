@@ -9,7 +9,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   mode: 'exclusive readOnly read reader write writer rw kind type',
   share:
     'limit permits max maxHolders holders count concurrency maxConcurrency slots capacity size semaphore readers shared n parallelism parallel',
-  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseMillis leaseFor leaseTime leaseTimeout leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex validity validFor hold holdFor maxHold maxHoldTime extendBy extension for',
+  ttl: 'expiry expire expires expiresIn expireIn expiresAfter expireAfter expiration duration leaseMs leaseMillis leaseFor leaseTime leaseTimeout leaseDuration timeToLive lockTime lockTimeout lockTtl lockAtMostFor lifetime maxAge px ex validity validFor hold holdFor maxHold maxHoldTime extendBy extension for leaseLength',
   heartbeat:
     'renew renewal renewEvery renewInterval autoRenew autoExtend extend refresh refreshInterval keepAlive watchdog interval automaticExtensionThreshold watchdogTimeout watchdogInterval renewDeadline',
   debounce: 'delay interval throttle every',
@@ -19,17 +19,17 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   retry:
     'retries retryCount retryDelay retryJitter retryInterval retryStrategy backoff delay acquireAttemptsLimit jitter attempts tries retryAttempts',
   maxAttempts: 'attempts tries maxTries maxRetries retries retryCount maxRetry',
-  add: 'create createIfMissing autoCreate insert upsert enqueue',
+  add: 'create createIfMissing autoCreate insert upsert enqueue ensure',
   payload: 'input body args arguments request fingerprint hash',
-  keep: 'cache cacheFor retain retainFor retention storeFor cacheTtl retentionTime persist localStorage',
+  keep: 'cache cacheFor retain retainFor retention storeFor cacheTtl retentionTime persist localStorage remember',
   owner:
     'name id identity identifier clientId holder lockedBy by user worker process hostname host pid machine instance',
   worker: 'name owner identity instance host',
   metadata:
-    'meta data payload info tags label labels tag annotations details value extra context description note notes comment',
+    'meta data payload info tags label labels tag annotations details value extra context description note notes comment attributes reason',
   signal: 'abort abortSignal abortController controller cancel cancelToken cancellation ac',
   atLeast:
-    'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle minDuration holdAtLeast minHoldTime',
+    'lockAtLeastFor minHold minTime minTtl minimum cooldown throttle minDuration holdAtLeast minHoldTime minLeaseTime minLockTime',
   lockDelay: 'delayAfterExpiry gracePeriod grace',
   onEvent: 'listener callback log logger onChange onSave onSaved onState onError onLost events on debug',
   closeTimeout: 'shutdownTimeout shutdown drainTimeout drain stopTimeout gracePeriod grace',
@@ -44,7 +44,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   table: 'tableName name collection relation',
   migrate: 'migration migrations createTable autoMigrate autoCreate createTables install',
   schema: 'schemaName database db version migration migrations',
-  maxInFlight: 'concurrency pool poolSize parallel limit',
+  maxInFlight: 'concurrency pool poolSize parallel limit parallelism',
   work: 'handler run fn callback process',
   retryAfter: 'retryDelay retryIn delay backoff',
   jobs: 'store storage',
@@ -63,11 +63,11 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   name: 'user userName username displayName label',
   token: 'authorization auth bearer apiKey secret password accessToken',
   headers: 'token authorization auth bearer apiKey credentials cookie',
-  url: 'server serverUrl endpoint baseUrl host origin address',
+  url: 'server serverUrl endpoint baseUrl host origin address api apiUrl',
   idleAfter: 'idle idleTimeout inactivity',
   cookieSecrets: 'secret sessionSecret cookieSecret',
   tlsCert: 'cert certificate',
-  maxBody: 'bodyLimit bodySize maxBodySize limit',
+  maxBody: 'bodyLimit bodySize maxBodySize limit maxPayload payloadLimit',
   maxSockets: 'connections maxConnections',
   takeoverAfter: 'steal stale staleAfter ttl lockTimeout timeout expiry',
   read: 'content getContent value getValue state getState snapshot getSnapshot data getData serialize',
@@ -92,6 +92,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   codec: 'serialize serializer deserialize parse encode decode merge format',
   tries: 'retries retryCount attempts maxRetries maxAttempts',
   ls: 'list',
+  'if-available': 'nonBlocking noWait try tryOnce tryLock ifFree skip skipIfHeld skipIfLocked failIfHeld',
+  'at-least': 'min minTime minDuration cooldown lockAtLeastFor holdAtLeast',
 }
 
 /** What is no option here, and what it is. It is said where the options of `beside` are known. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { nearest } from '../base/suggest.ts'
 import { CATALOG } from './catalog.ts'
+import { RUN_OPTIONS } from './run/options.ts'
 
 const commands = Object.keys(CATALOG)
 
@@ -26,3 +27,17 @@ it.each(['frobnicate', 'xyz', 'status', 'x', '', 'lock', 'help-me', 'redis://hos
     expect(nearest(word, commands)).toBeUndefined()
   },
 )
+
+it.each([
+  ['non-blocking', 'if-available'],
+  ['skip-if-locked', 'if-available'],
+  ['no-wait', 'if-available'],
+  ['timeout', 'wait'],
+  ['max-wait', 'wait'],
+  ['lease-time', 'ttl'],
+  ['min-time', 'at-least'],
+  ['concurrency', 'share'],
+  ['redis', 'store'],
+])('the option of run nearest to --%s is --%s', (word, expected) => {
+  expect(nearest(word, ['store', ...Object.keys(RUN_OPTIONS)])).toBe(expected)
+})
