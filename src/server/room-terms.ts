@@ -1,4 +1,4 @@
-import { expectObject, refuse } from '../base/arguments.ts'
+import { expectObject, expectOptions, refuse } from '../base/arguments.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { HEARTBEATS_PER_TTL, MAX_HEARTBEAT_PART } from '../base/options.ts'
 import { MIN_HEARTBEAT_MS, MIN_ROOM_TTL_MS } from './options.ts'
@@ -21,6 +21,7 @@ export function termsOf(settings: Terms, roomTerms: RoomTerms | undefined): (roo
     const given = roomTerms(room)
     if (given === undefined) return settings
     expectObject('roomTerms', given)
+    expectOptions(given, { ttl: 1, heartbeat: 1 }, 'roomTerms.')
     const ttl =
       given.ttl === undefined ? settings.ttl : expectDuration('roomTerms.ttl', given.ttl, MIN_ROOM_TTL_MS)
     const heartbeat =

@@ -1,3 +1,4 @@
+import { expectFunction } from '../../base/arguments.ts'
 import { mergeJson } from './merge-json.ts'
 import { type Merged, mergeText } from './merge-text.ts'
 
@@ -39,6 +40,7 @@ export function jsonCodec<T>(
   empty: T,
   check: (saved: unknown) => T = (saved) => saved as T,
 ): Required<DraftCodec<T>> {
+  expectFunction('check', check)
   return {
     encode: (content) => content,
     decode: (saved) => (saved === null ? empty : check(saved)),

@@ -981,6 +981,12 @@ describe('a draft', () => {
     expect(draft.state.status).toBe('unreadable')
   })
 
+  it('a codec of JSON whose check is no function is refused at once', () => {
+    expect(() => jsonCodec({}, { title: 'text' } as never)).toThrow(
+      'check: expected a function, got an object',
+    )
+  })
+
   it('a draft can be any JSON, and merges its fields', async () => {
     lock.content = { title: 'Plan', tags: ['a'] }
     await using notes = openDraft(jsonCodec({ title: '', tags: [] as string[] }))
