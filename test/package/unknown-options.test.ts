@@ -1,10 +1,18 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { Firestore } from '@google-cloud/firestore'
+import { Etcd3 } from 'etcd3'
+import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run-tool.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+
+/** The client of each backend in the scope below. */
+const CLIENT: Readonly<Record<string, string>> = {
+  ...{ postgres: 'pool', mysql: 'mysql', redis: 'redis', nats: 'nats', etcd: 'etcd' },
+}
 
 /** Factories and calls with options, by the module that exports them. `_` stands for an unknown option. */
 const CALLS: Readonly<Record<string, readonly string[]>> = {
@@ -13,6 +21,9 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     "createLeases(store).acquire('a', _)",
     "createLeases(store).tryAcquire('a', _)",
     "createLeases(store).withLease('a', work, _)",
+    "createLeases(store).tryWithLease('a', work, _)",
+    "createLeases(store).acquireAll(['a'], _)",
+    "createLeases(store).lead('a', work, _)",
     'createLeases(store).list(_)',
     'createLeases(store).watch(_, work)',
     "createLeases(store).acquire('b').then((lease) => lease.renew(_))",
@@ -21,6 +32,8 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'stores/sqlite/index': ["sqliteStore(':memory:', _)"],
   'stores/file/index': ["fileStore('.', _)"],
   'stores/postgres/index': ['postgresStore(pool, _)', 'migratePostgres(pool, _)'],
+  'stores/mysql/index': ['mysqlStore(mysql, _)', 'migrateMysql(mysql, _)'],
+  'stores/etcd/index': ['etcdStore(etcd, _)'],
   'stores/redis/index': ['redisStore(redis, _)'],
   'stores/firestore/index': ['firestoreStore(firestore, _)'],
   'stores/nats/index': ['natsStore(nats, _)'],
@@ -43,6 +56,9 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'createOnce(memoryJobs(), _)',
     "createOnce(memoryJobs()).run('a', work, _)",
     "createOnce(memoryJobs()).wait('a', _)",
+    "createOnce(memoryJobs()).result('a', work, _)",
+    'idOf({}, _)',
+    'etcdJobs(etcd, _)',
     'memoryJobs(_)',
     'sqliteJobs(database, _)',
     'postgresJobs(pool, _)',
@@ -74,8 +90,24 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
     'chromeContext(_)',
     'chromeMessenger(_)',
   ],
-  'server/index': ['createLockServer({ ..._, store })', 'createChannels(_)', 'memoryDocuments(_)'],
-  'server/node/index': ['createServer({ ..._, store })', 'loadSettings(_)'],
+  'server/index': [
+    'createLockServer({ ..._, store })',
+    'createChannels(_)',
+    'memoryDocuments(_)',
+    ...['postgres', 'mysql', 'redis', 'nats', 'etcd'].flatMap((backend) =>
+      ['Parts', 'Documents', 'Audit', 'Secrets', 'Bus'].map(
+        (part) => `${backend}${part}(${CLIENT[backend]}, _)`,
+      ),
+    ),
+  ],
+  'server/node/index': [
+    'createServer({ ..._, store })',
+    'loadSettings(_)',
+    "sqliteParts(':memory:', _)",
+    'sqliteDocuments(database, _)',
+    'sqliteAudit(database, _)',
+    'sqliteSecrets(database, _)',
+  ],
   'telemetry/index': [
     'createCollector({ ..._, sinks: [] })',
     "httpSink('/telemetry', _)",
@@ -113,10 +145,11 @@ const SCOPE = {
   jobs: (await import('../../src/once/index.ts')).memoryJobs(),
   pool: new Pool(),
   mysql: { getConnection() {} },
-  redis: { sendCommand() {}, call() {}, duplicate() {}, on() {}, eval() {}, evalsha() {} },
+  redis: new Redis({ lazyConnect: true }),
+  etcd: new Etcd3({ hosts: 'http://127.0.0.1:1' }),
   firestore: new Firestore(),
   nats: { isClosed() {}, status() {}, publish() {}, subscribe() {}, flush() {}, jetstream() {} },
-  database: { exec() {}, prepare() {} },
+  database: new DatabaseSync(':memory:'),
   runner: { describe() {}, it() {} },
   tracer: { trace: { getTracer() {} }, context: {}, propagation: {} },
 }
@@ -138,7 +171,7 @@ describe('an unknown option is refused by name:', () => {
 
 /** What reads or writes files, listens on a port, or needs a browser or a database. */
 const ACTS =
-  /^(create(Server|AutoSave|ProjectLocks\(.*\)\.)|collect|score|report|post|migrate|webStore|webLock|opfs|fileSink|chrome|.*postgresStore)/
+  /^(create(Server|AutoSave|ProjectLocks\(.*\)\.)|collect|score|report|post|migrate|webStore|webLock|opfs|fileSink|chrome|.*postgresStore|\w+(Parts|Documents|Audit|Secrets|Bus)\()/
 
 describe('an option that is undefined counts as one that is absent:', () => {
   const calls = Object.entries(CALLS).flatMap(([module, codes]) =>
