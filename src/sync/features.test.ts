@@ -169,6 +169,15 @@ describe('validate', () => {
     expect(three.get('a')).toEqual({ n: 2 })
   })
 
+  it.each(['entity', 'settings'])(
+    'validate refuses a function as the schema of %s when the sync is made',
+    (name) => {
+      const make = () =>
+        createSync({ storage: memoryStorage(), validate: { [name]: (value: unknown) => value } })
+      expect(make).toThrow(`validate.${name}: expected a Standard Schema, with \`~standard\`, got a function`)
+    },
+  )
+
   it('validate stores what the schema makes of an entity, once', async () => {
     const storage = memoryStorage()
     const trimmed = v.object({ label: v.pipe(v.string(), v.trim()), size: v.optional(v.number(), 1) })

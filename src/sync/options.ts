@@ -6,6 +6,7 @@ import {
   expectObject,
   expectOneOf,
   expectWhole,
+  hasMethods,
   refuse,
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
@@ -98,7 +99,10 @@ const CHECKS: Checks<SyncOptions<object, object>> = {
   writes: (option, value) => expectOneOf(option, value, ['here', 'coordinator']),
   schema: checkSchema,
   defaults: (option, value) => jsonCopy(option, value as object),
-  validate: expectObject,
+  validate(option, value) {
+    expectObject(option, value)
+    checkEach(value, { entity: checkStandardSchema, settings: checkStandardSchema }, `${option}.`)
+  },
 }
 
 /** Every default filled in and every value checked. */
@@ -133,6 +137,11 @@ export function checkOptions<E extends object, S extends object>(options: SyncOp
     /** The coordinator carries out the records of this context: it has no locks of the extension. */
     leavesRecords: writes === 'coordinator',
   } as const
+}
+
+function checkStandardSchema(option: string, schema: unknown): void {
+  if (!hasMethods(Object(schema)['~standard'], 'validate'))
+    refuse(option, 'a Standard Schema, with `~standard`', schema)
 }
 
 function checkSchema(option: string, schema: unknown): void {

@@ -21,8 +21,8 @@ export interface SchemaIssue {
 }
 
 export interface SyncSchemas<E, S> {
-  readonly entity?: StandardSchema<E>
-  readonly settings?: StandardSchema<S>
+  readonly entity?: StandardSchema<E> | undefined
+  readonly settings?: StandardSchema<S> | undefined
 }
 
 /** Returns the checked value, or throws an error that names it. */

@@ -85,6 +85,7 @@ const CALLS: Readonly<Record<string, readonly string[]>> = {
   'autosave/index': ['createAutoSave({ ..._, read: work })'],
   'sync/index': [
     'createSync({ ..._, storage: memoryStorage() })',
+    'createSync({ storage: memoryStorage(), validate: _ })',
     'createCoordinator({ ..._, storage: memoryStorage() })',
     'webLocks(_)',
     'chromeContext(_)',
