@@ -138,7 +138,7 @@ describe('the terms of a room', () => {
     [{ heartbeat: '5s' }, { ttl_ms: 30_000, heartbeat_ms: 5000 }],
     [{ ttl: '5s', heartbeat: '5s' }, { error: 'invalid_argument' }],
     [{ ttl: '1ms' }, { error: 'invalid_argument' }],
-    [{ heartBeat: '5s' }, { error: 'invalid_argument' }],
+    [{ ttl: '6s', heartBeat: '5s' }, { error: 'invalid_argument' }],
   ] as const)('%j', async (terms, expected) => {
     await using bed = await serviceBed({ roomTerms: () => terms })
     expect((await bed.browser().call('POST', LOCK)).body).toMatchObject(expected)

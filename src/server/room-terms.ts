@@ -12,7 +12,7 @@ export interface Terms {
 /** Other times for a room than those of the settings. Without a `heartbeat` it is a third of the `ttl`. */
 export type RoomTerms = (
   room: string,
-) => { readonly ttl?: Duration; readonly heartbeat?: Duration } | undefined
+) => { readonly ttl?: Duration | undefined; readonly heartbeat?: Duration | undefined } | undefined
 
 /** The terms of each room: those that the function returns, else those of the settings. */
 export function termsOf(settings: Terms, roomTerms: RoomTerms | undefined): (room: string) => Terms {
