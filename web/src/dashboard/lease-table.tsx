@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react'
 import { SERVICE_URL } from '../ui/service-url.ts'
-import { columnsFor, features, HeaderCell } from './lease-columns.tsx'
+import { columnsFor, features, HeaderCell, sorted } from './lease-columns.tsx'
 import { LeaseRow, type ViewedRoom } from './lease-row.tsx'
 import type { LiveLease } from './live-leases.ts'
 import { groupByResource, linesOf, type ResourceGroup, type TableLine } from './resource-groups.ts'
@@ -31,6 +31,8 @@ interface LeaseTableProps {
 const NARROW = '(max-width: 840px)'
 /** Before they are measured: names may need several lines. */
 const ROW_HEIGHT = { wide: 40, narrow: 116 }
+/** The table library knows the columns only. */
+const NO_ROWS: ResourceGroup[] = []
 const BY_NAME: SortingState = [{ id: 'resource', desc: false }]
 
 /** All leases that are live or kept, by resource: filtered, sorted by any column, and drawn only where they are seen. */
@@ -84,22 +86,20 @@ function Rows({ groups, isFiltered, waiting, viewed, selected, words, onSelect }
   const viewport = useRef<HTMLDivElement>(null)
   const { width, isNarrow } = useSize(viewport)
   const [unfolded, fold] = useFolds()
-  const columns = useMemo(() => columnsFor(width, waiting), [width, waiting])
+  const [sorting, setSorting] = useState(BY_NAME)
+  const columns = useMemo(() => columnsFor(width), [width])
   const table = useTable({
     features,
     columns,
-    data: groups,
-    getRowId: ({ resource }) => resource,
-    initialState: { sorting: BY_NAME },
+    data: NO_ROWS,
+    state: { sorting },
+    onSortingChange: setSorting,
     enableSortingRemoval: false,
     columnResizeMode: 'onChange',
   })
-  const { rows } = table.getRowModel()
   const isOpen = ({ resource }: ResourceGroup) => isFiltered || unfolded.has(resource)
-  const lines = linesOf(
-    rows.map(({ original }) => original),
-    isOpen,
-  )
+  const rows = useMemo(() => sorted(groups, sorting, waiting), [groups, sorting, waiting])
+  const lines = linesOf(rows, isOpen)
   const headers = table.getHeaderGroups()[0]?.headers ?? []
   const tracks = headers.map((header) => `${header.getSize()}px`).join(' ')
   const rowHeight = isNarrow ? ROW_HEIGHT.narrow : ROW_HEIGHT.wide
