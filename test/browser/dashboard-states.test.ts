@@ -173,6 +173,11 @@ describe('every state of the dashboard', () => {
     await page.getByRole('button', { name: 'Plots' }).click()
     await page.getByRole('img', { name: /Grants and ends/ }).waitFor()
     await isAccessible('plots')
+    await page.setViewportSize({ width: 360, height: 740 })
+    const tooWide = () =>
+      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    await expect.poll(tooWide).toBe(0)
+    await page.setViewportSize({ width: 1280, height: 800 })
   })
 
   it('the audit trail', async () => {
@@ -180,6 +185,22 @@ describe('every state of the dashboard', () => {
     await page.locator('tr', { hasText: 'ended by force' }).filter({ hasText: 'Mika' }).waitFor()
     await isAccessible('audit')
     await page.getByRole('button', { name: 'Leases' }).click()
+  })
+
+  it('a server that stands still: within five seconds the page says so, and its times stand still', async () => {
+    await page.getByText(/^Live$/).waitFor()
+    await page.route('**/api/**', () => {})
+    await page.evaluate((passed) => {
+      const usual = Date.now.bind(Date)
+      Date.now = () => usual() + passed
+    }, 5000)
+    await page.getByText('The server does not answer').waitFor()
+    const times = () => page.locator('.cell-age').allTextContents()
+    const before = await times()
+    await isAccessible('silent')
+    expect(await times()).toEqual(before)
+    await page.unroute('**/api/**')
+    await page.getByText(/^Live$/).waitFor()
   })
 
   it('no connection, and no server that can answer', async () => {
