@@ -26,16 +26,19 @@ export function Avatar({ id, name, activity = 'viewing', number = null }: Avatar
   )
 }
 
+/** Such characters are as wide as two letters, and their readers know a person by the first one. */
+const WIDE = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u
+
 /** One or two characters, as a person would write them. */
 function initialsOf(name: string | null): string {
   const words = (name ?? '').trim().split(/\s+/)
-  const [first = '', last = ''] = [words[0], words.length > 1 ? words.at(-1) : '']
-  const initials = characterOf(first) + characterOf(last)
+  const [first = '', last = ''] = [words[0], words.length > 1 ? words.at(-1) : ''].map(characterOf)
+  const initials = WIDE.test(first) ? first : first + last
   return initials === '' ? '?' : initials.toUpperCase()
 }
 
 /** The first character that a person sees, without brackets and the like. It may be several code points. */
-function characterOf(word: string): string {
+function characterOf(word = ''): string {
   const [first] = new Intl.Segmenter().segment(word.replace(/^\p{P}+/u, ''))
   return first?.segment ?? ''
 }
