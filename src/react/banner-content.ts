@@ -103,13 +103,12 @@ const byPhase: Readonly<Record<DocumentLockState['phase'], (input: BannerInput) 
     const { state, words } = input
     const { demand, idle } = state
     const other = otherOf(input)
-    const queue = queueAction(input)
     return {
       tone: 'unknown',
       text: demand
         ? words.demand[demand](other?.name ?? null)
         : sentences(input, idle?.isOver && words.wasIdle, other ? words.readOnly(other) : words.nobody),
-      actions: isPending(state) ? [queue] : [queue, ...demandActions(input)],
+      actions: isPending(state) ? pendingActions(input) : [queueAction(input), ...demandActions(input)],
       ...postponement(state),
     }
   },
@@ -233,6 +232,12 @@ function queueAction({ lock, words }: BannerInput): Action {
 
 function leaveAction({ lock, words }: BannerInput): Action {
   return { text: words.leaveLine, run: () => lock?.release() }
+}
+
+/** Those who have asked may also get in line. A takeover is over in a moment. */
+function pendingActions(input: BannerInput): Action[] {
+  const { text, run } = queueAction(input)
+  return input.state.demand === 'taking-over' ? [] : [{ text, run }]
 }
 
 /** Asks for the lock that another person has, or takes it over. */

@@ -58,6 +58,16 @@ describe('while another tab edits', () => {
       { text: 'Take over', isQuiet: true },
     ])
   })
+
+  it.each([
+    ['asking', ['Wait in line']],
+    ['postponed', ['Wait in line']],
+    ['taking-over', []],
+  ] as const)('nothing calls for a click after this person has asked (%s)', (demand, actions) => {
+    const markup = markupOf({ phase: 'read-only', demand })
+    expect(Array.from(markup.matchAll(/<button[^>]*>([^<]*)/g), ([, text]) => text)).toEqual(actions)
+    expect(markup).not.toContain('hf-primary')
+  })
 })
 
 function textOf(change: Partial<DocumentLockState>, props?: Parameters<typeof markupOf>[1]): string {
