@@ -183,7 +183,7 @@ const ja: LockTexts = {
       ? 'ログアウトされました。編集を続けるには、時間内にログインし直してください。'
       : 'ログアウトされています。編集するにはログインしてください。',
   readOnly: ({ name, since }) =>
-    `${since}から${person(name)}が編集しています。順番を待つか、交代をお願いできます。`,
+    `${since}から${person(name)}が編集しています。順番を待つか、交代をお願いしてください。`,
   waiting: (who, ahead) =>
     `${who ? `${who.since}から${person(who.name)}が編集しています。` : 'まもなく編集できます。'}${ja.place(ahead)}`,
   place: (ahead) =>
@@ -201,9 +201,9 @@ const ja: LockTexts = {
   titleIdle: '● まだ編集していますか',
   passedBy: (name) => `${person(name)}が、あなたより先に編集したいとお願いしています。`,
   title: (name, kind) =>
-    `● ${person(name)}が${kind === 'takeover' ? 'この文書を引き継ごうとしています' : 'この文書の交代を希望しています'}`,
+    `● ${person(name)}が${kind === 'takeover' ? 'この文書を引き継ごうとしています' : '編集の交代を希望しています'}`,
   confirmTakeover: (name) =>
-    `${person(name)}から編集を引き継ぎますか。${person(name)}には保存のための数秒が与えられ、そのあとはあなただけが編集できます。`,
+    `${person(name)}から編集を引き継ぎますか。${person(name)}が保存できるように数秒待ってから、あなたに編集が移ります。`,
   demand: {
     asking: (name) => `${person(name)}に交代をお願いしました。`,
     postponed: (name) => `${person(name)}はもう少し時間がほしいそうです。`,

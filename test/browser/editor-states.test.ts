@@ -97,7 +97,7 @@ describe('every state of the editor, as two people see it', () => {
     await mika.write(MINUTES)
     await mika.untilStatus('saved')
     await ken.untilText(MINUTES)
-    await ken.untilBanner('Mikaさんが編集しています。順番を待つか、交代をお願いできます。')
+    await ken.untilBanner('Mikaさんが編集しています。順番を待つか、交代をお願いしてください。')
     expect(await mika.page.locator('.preview strong').textContent()).toBe('Mika')
     expect(await mika.page.getByText(/^Saved \d\d:\d\d$/).count()).toBe(1)
     await ken.page.getByText('閲覧のみ').waitFor()
@@ -129,7 +129,7 @@ describe('every state of the editor, as two people see it', () => {
   it('taking over asks first, and says what will happen', async () => {
     shown = '06-take-over-question'
     await ken.press('引き継ぐ')
-    await ken.untilBanner('そのあとはあなただけが編集できます。')
+    await ken.untilBanner('数秒待ってから、あなたに編集が移ります。')
     expect(await mika.banner()).toBe('You are editing. In line: Ken.')
   })
 
