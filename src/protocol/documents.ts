@@ -85,7 +85,7 @@ export const lockState = v.union([
 
 /** Rooms whose locks are read together, for the icons of a list. */
 export const roomsQuery = v.object({ rooms: v.pipe(v.array(v.string()), v.maxLength(MAX_ROOMS)) })
-const room = { room_id: v.string(), waiting_count: v.number() }
+const room = { room_id: v.string(), ...queue }
 /** In the order of the query. */
 export const roomLocks = v.object({
   locks: v.array(

@@ -188,7 +188,7 @@ const CALLS: readonly (readonly [
     200,
     {
       locks: [
-        { room_id: 'room-2', waiting_count: 0, is_locked: false },
+        { room_id: 'room-2', waiting: [], waiting_count: 0, is_locked: false },
         { room_id: 'room-1', waiting_count: 0, is_locked: true, holder: { name: 'Mika', is_you: true } },
       ],
     },

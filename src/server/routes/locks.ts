@@ -147,9 +147,10 @@ function readRoutes({ locks, roomQueues, settings, authorize }: Service, replies
           body: {
             locks: rooms.map((room, n) => {
               const lease = leases[n] ?? null
-              const { count } = roomQueues.of(room)
+              const { first, count } = roomQueues.of(room)
               return {
                 room_id: room,
+                waiting: first,
                 waiting_count: count,
                 ...replies.lockOf(lease, locks.isHolder(room, client, lease)),
               }

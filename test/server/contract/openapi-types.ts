@@ -967,11 +967,21 @@ export interface operations {
                     "application/json": {
                         locks: ({
                             room_id: string;
+                            waiting: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             waiting_count: number;
                             /** @constant */
                             is_locked: false;
                         } | {
                             room_id: string;
+                            waiting: {
+                                session_id: string;
+                                client_id?: string;
+                                name?: string;
+                            }[];
                             waiting_count: number;
                             /** @constant */
                             is_locked: true;

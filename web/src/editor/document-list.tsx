@@ -1,15 +1,17 @@
 import './document-list.css'
 import { type FormEvent, useEffect, useState } from 'react'
-import type { DocumentLockState } from '../../../src/client/index.ts'
+import type { DocumentLockState, Participant } from '../../../src/client/index.ts'
 import { Avatar } from '../../../src/react/index.ts'
 import { isolatedName } from '../../../src/react/isolated-name.ts'
 import { useMedia } from '../ui/use-media.ts'
 import { forget, remember, useKnownDocuments } from './known-documents.ts'
-import { followRooms, type RoomLock, type RoomLocks } from './room-locks.ts'
+import { followRooms, type RoomLine, type RoomLock, type RoomLocks } from './room-locks.ts'
 import { addressOf } from './rooms.ts'
 import type { EditorTexts } from './texts.ts'
 
 const MAX_NAME_BYTES = 200
+/** Of a document that is not open here. */
+const WAITERS_SHOWN = 3
 
 interface DocumentListProps {
   readonly roomId: string
@@ -20,7 +22,7 @@ interface DocumentListProps {
 /** The documents of this browser, with who edits each, and a way to open another one. */
 export function DocumentList({ roomId, state, words }: DocumentListProps) {
   const known = useKnownDocuments()
-  const { locks, waiting } = useLocks(known, roomId)
+  const { locks, lines } = useLocks(known, roomId)
   const isWide = useMedia('(min-width: 1000px)')
   useEffect(() => remember(roomId), [roomId])
   const editorOf = (name: string) => {
@@ -40,7 +42,8 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
       <ul>
         {known.map((name) => {
           const editor = editorOf(name)
-          const inLine = name === roomId ? 0 : (waiting.get(name) ?? 0)
+          const faces = name === roomId ? state.people : facesOf(locks.get(name), lines.get(name))
+          const inLine = name === roomId ? 0 : (lines.get(name)?.count ?? 0)
           return (
             <li key={name}>
               <a href={addressOf(name)} aria-current={name === roomId ? 'page' : undefined}>
@@ -49,9 +52,9 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
                   {name}
                 </span>
                 <span className="who">
-                  {(name === roomId ? state.people : editorsOf(locks.get(name))).map((person) => (
+                  {faces.map((person) => (
                     <Avatar
-                      key={person.sessionId}
+                      key={`${person.sessionId} ${person.place}`}
                       id={person.sessionId}
                       name={person.name}
                       activity={person.role}
@@ -82,10 +85,22 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
   )
 }
 
-/** Of a document that is not open here, only its editor has a face: a reader of its channel would be in view there. */
-function editorsOf(lock: RoomLock | undefined) {
-  return lock ? [{ ...lock, role: 'editing' as const, place: null }] : []
+/**
+ * Of a document that is not open here: who edits, and who waits. Its readers are not known, because who sees them is in
+ * view there, too.
+ */
+function facesOf(lock: RoomLock | undefined, line: RoomLine | undefined): Face[] {
+  const editors = lock ? [{ ...lock, role: 'editing' as const, place: null }] : []
+  const waiters = line?.first.slice(0, WAITERS_SHOWN).map(({ session_id, name = null }, place) => ({
+    sessionId: session_id,
+    name,
+    role: 'waiting' as const,
+    place,
+  }))
+  return [...editors, ...(waiters ?? [])]
 }
+
+type Face = Pick<Participant, 'sessionId' | 'name' | 'role' | 'place'>
 
 function NewDocument({ words }: Pick<DocumentListProps, 'words'>) {
   const [isRefused, setRefused] = useState(false)
@@ -130,7 +145,7 @@ function LockIcon({ isLocked, isMe }: { readonly isLocked: boolean; readonly isM
 
 /** The lock of the open document is known already. */
 function useLocks(known: readonly string[], roomId: string): RoomLocks {
-  const [locks, setLocks] = useState<RoomLocks>({ locks: new Map(), waiting: new Map() })
+  const [locks, setLocks] = useState<RoomLocks>({ locks: new Map(), lines: new Map() })
   const others = JSON.stringify(known.filter((name) => name !== roomId))
   useEffect(() => {
     const rooms: string[] = JSON.parse(others)

@@ -21,8 +21,14 @@ export interface RoomLock {
 /** By the name of the room. */
 export interface RoomLocks {
   readonly locks: ReadonlyMap<string, RoomLock>
-  /** How many wait in line. */
-  readonly waiting: ReadonlyMap<string, number>
+  readonly lines: ReadonlyMap<string, RoomLine>
+}
+
+/** Who waits for a document. */
+export interface RoomLine {
+  readonly count: number
+  /** The first ones, in their order. */
+  readonly first: readonly Person[]
 }
 
 /**
@@ -33,7 +39,7 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
   const url = SERVICE_URL
   const api = inOneSession(createApi({ url, clientId: randomId() }))
   const locks = new Map<string, RoomLock>()
-  const waiting = new Map<string, number>()
+  const lines = new Map<string, RoomLine>()
   /** Rooms of which an event came while all were read: the event is newer. */
   let lockedMeanwhile = new Set<string>()
   let linedUpMeanwhile = new Set<string>()
@@ -62,7 +68,8 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
     const { success, output } = v.safeParse(roomLocks, response?.body)
     if (signal.aborted || !success) return
     for (const lock of output.locks) {
-      if (!linedUpMeanwhile.has(lock.room_id)) waiting.set(lock.room_id, lock.waiting_count)
+      if (!linedUpMeanwhile.has(lock.room_id))
+        lines.set(lock.room_id, { count: lock.waiting_count, first: lock.waiting })
       if (lockedMeanwhile.has(lock.room_id)) continue
       if (lock.is_locked) set(lock.room_id, lock)
       else locks.delete(lock.room_id)
@@ -93,7 +100,7 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
   function onEvent(event: string, data: object): void {
     const locked = v.safeParse(documentEvents['document.locked'], data)
     const unlocked = v.safeParse(documentEvents['document.unlocked'], data)
-    const line = v.safeParse(documentEvents['document.line'], data)
+    const waiting = v.safeParse(documentEvents['document.line'], data)
     if (event === 'document.locked' && locked.success) {
       const { room_id } = locked.output
       lockedMeanwhile.add(room_id)
@@ -103,16 +110,16 @@ export function followRooms(rooms: readonly string[], onChange: (locks: RoomLock
       const known = locks.get(room_id)
       lockedMeanwhile.add(room_id)
       if (known && known.token <= token) locks.delete(room_id)
-    } else if (event === 'document.line' && line.success) {
-      const { room_id, waiting_count } = line.output
+    } else if (event === 'document.line' && waiting.success) {
+      const { room_id, line, waiting_count } = waiting.output
       linedUpMeanwhile.add(room_id)
-      waiting.set(room_id, waiting_count)
+      lines.set(room_id, { count: waiting_count, first: line })
     } else return
     show()
   }
 
   function show(): void {
-    onChange({ locks: new Map(locks), waiting: new Map(waiting) })
+    onChange({ locks: new Map(locks), lines: new Map(lines) })
   }
 
   function set(room: string, { token, holder }: { readonly token: number; readonly holder: Person }): void {
