@@ -77,13 +77,16 @@ describe('three people and a document', () => {
     const shown = aoi.page.locator('.documents li', { hasText: room })
     const words = () => shown.locator('.words').innerText()
     await expect.poll(words).toMatch(/Mika.? is editing · 1 waiting$/)
-    expect(await shown.locator('.hf-avatar').allTextContents()).toEqual(['M'])
+    const faces = () => shown.locator('.hf-avatar').allTextContents()
+    await expect.poll(faces).toEqual(['M', 'J1'])
     // What comes now is pushed.
     await aoi.page.route('**/api/documents/locks', (asked) => asked.abort())
     await jonas.press('Leave the line')
     await expect.poll(words).toMatch(/Mika.? is editing$/)
+    expect(await faces()).toEqual(['M'])
     await waitInLine(jonas)
     await expect.poll(words).toMatch(/ · 1 waiting$/)
+    expect(await faces()).toEqual(['M', 'J1'])
     await mika.press('Stop editing')
     await expect.poll(words).toMatch(/Jonas.? is editing$/)
   })
@@ -123,6 +126,54 @@ describe('three people and a document', () => {
     await mika.press('Keep editing')
     await expect.poll(() => titleOf(mika)).toBe(title)
     expect(await iconOf(mika)).toBe(icon)
+  })
+
+  it('are notified of a request without a sound if they want to be, and only while they look at another page', async () => {
+    const [mika, jonas] = await open()
+    const { page } = mika
+    await browser.grantPermissions(['notifications'], { origin: new URL(page.url()).origin })
+    await page.evaluate(() => {
+      const shown: [string, boolean | undefined][] = []
+      const closed: string[] = []
+      Object.assign(globalThis, { notified: { shown, closed } })
+      globalThis.Notification = class extends Notification {
+        constructor(title: string, options?: NotificationOptions) {
+          super(title, options)
+          shown.push([title, options?.silent ?? undefined])
+        }
+        override close() {
+          closed.push(this.title)
+          super.close()
+        }
+      }
+    })
+    const told = (list: 'shown' | 'closed') =>
+      page.evaluate((name) => Reflect.get(globalThis, 'notified')[name], list)
+    const hide = (isHidden: boolean) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden })
+      }, isHidden)
+    await mika.edit()
+    await jonas.until('read-only')
+    const askedAndKept = async () => {
+      await jonas.press('Ask for it')
+      await mika.untilBanner('Jonas would like to edit.')
+      await mika.press('Keep editing')
+      await jonas.untilBanner('Mika would like to go on editing.')
+    }
+    await hide(true)
+    await askedAndKept()
+    expect(await told('shown')).toEqual([])
+    const wish = page.getByRole('button', { name: 'Notify me when somebody asks for my document' })
+    await wish.click()
+    await expect.poll(() => wish.getAttribute('aria-pressed')).toBe('true')
+    expect(await accessibilityProblems(page)).toEqual([])
+    await askedAndKept()
+    expect(await told('shown')).toEqual([['● Jonas asks for this document', true]])
+    await expect.poll(() => told('closed')).toEqual(['● Jonas asks for this document'])
+    await hide(false)
+    await askedAndKept()
+    expect(await told('shown')).toHaveLength(1)
   })
 
   it('wait when the holder asks for two minutes, and both see how long', async () => {

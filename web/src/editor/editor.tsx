@@ -5,12 +5,13 @@ import { usePreferences } from '../ui/preferences.ts'
 import { Desk, type TextLanguage, useDocument } from './desk.tsx'
 import { DocumentList } from './document-list.tsx'
 import { GuestFrame } from './guest-frame.tsx'
+import { NotifyToggle } from './notify-toggle.tsx'
 import { TOUR_ROOM, useRoom } from './rooms.ts'
 import { editorTexts } from './texts.ts'
 import { Tour } from './tour.tsx'
 import { useTourWindows } from './tour-windows.ts'
 
-const ATTENTION = { icon: './icon-asking.svg', notification: true }
+const ASKING_ICON = './icon-asking.svg'
 
 /** `leaving`: the second person saves, and gives the document up. */
 type Split = 'one' | 'two' | 'leaving'
@@ -25,6 +26,7 @@ export function Editor({ textLang, onTextLang }: TextLanguage) {
     <>
       <PageHeader current="editor">
         <OwnName />
+        <NotifyToggle />
       </PageHeader>
       <main className="editor" data-split={isTwo}>
         <OwnSide
@@ -69,7 +71,7 @@ interface OwnSideProps extends TextLanguage {
 }
 
 function OwnSide({ room, isSplit, onSplit, ...language }: OwnSideProps) {
-  const [{ lang, name }] = usePreferences()
+  const [{ lang, name, notify }] = usePreferences()
   const roomId = room ?? TOUR_ROOM
   const hasTour = room === null
   const open = useDocument(roomId, name, { lang, ...language })
@@ -88,7 +90,7 @@ function OwnSide({ room, isSplit, onSplit, ...language }: OwnSideProps) {
         name={name}
         lang={lang}
         hasPlug={hasTour && windows.length > 1}
-        attention={ATTENTION}
+        attention={{ icon: ASKING_ICON, notification: notify }}
       />
     </>
   )

@@ -22,6 +22,8 @@ export interface EditorTexts extends DraftTexts {
   /** How many wait for a document that is not open here. */
   readonly inLine: (count: number) => string
   readonly forget: (name: string) => string
+  readonly notify: string
+  readonly notifyBlocked: string
   /** The status of a text that nobody has changed yet. */
   readonly unchanged: string
   /** The words of CodeMirror itself. */
@@ -50,6 +52,8 @@ const en: EditorTexts = {
   isEditing: (name) => `${name ?? 'Somebody'} is editing`,
   inLine: (count) => `${count} waiting`,
   forget: (name) => `Remove ${name} from this list`,
+  notify: 'Notify me when somebody asks for my document',
+  notifyBlocked: 'Your browser does not let this page notify you',
   unchanged: 'Not changed yet',
   phrases: {},
   banner: { troubled: 'Connection trouble. You can keep typing. We will retry the save.' },
@@ -75,6 +79,8 @@ const ja: EditorTexts = {
   isEditing: (name) => (name === null ? 'ほかの人が編集中' : `${name}さんが編集中`),
   inLine: (count) => `${count}人が待っています`,
   forget: (name) => `${name}を一覧から外す`,
+  notify: '交代をお願いされたら通知する',
+  notifyBlocked: 'このページからの通知は、ブラウザーで許可されていません',
   unchanged: 'まだ変更なし',
   phrases: {
     '$ unchanged lines': '変更のない$行',

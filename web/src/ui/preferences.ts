@@ -8,6 +8,8 @@ export interface Preferences {
   readonly theme: Theme
   /** The name that others see while this person edits. */
   readonly name: string
+  /** Whether a hidden page may notify this person. */
+  readonly notify: boolean
 }
 
 const KEY = 'holdfast:preferences'
@@ -38,7 +40,7 @@ function change(changes: Partial<Preferences>): void {
   current = { ...current, ...changes }
   try {
     const { name, ...others } = current
-    localStorage.setItem(KEY, JSON.stringify(name === guestName() ? others : current))
+    localStorage.setItem(KEY, JSON.stringify(name === guestName(current.lang) ? others : current))
   } catch {
     // Private windows may refuse storage. Then the choice lasts as long as this page.
   }
@@ -59,24 +61,30 @@ function read(): Preferences {
   } catch {
     // Damaged, or storage was refused: the defaults are used.
   }
-  const { lang, theme, name } = kept
+  const { theme, name, notify } = kept
+  const lang = [kept.lang, navigator.language.startsWith('ja') ? 'ja' : 'en'].find(isLang) ?? 'en'
   return {
-    lang: lang === 'ja' || lang === 'en' ? lang : navigator.language.startsWith('ja') ? 'ja' : 'en',
+    lang,
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
-    name: typeof name === 'string' && name !== '' ? name : guestName(),
+    name: typeof name === 'string' && name !== '' ? name : guestName(lang),
+    notify: notify === true,
   }
 }
 
-function guestName(): string {
+function isLang(lang: unknown): lang is Lang {
+  return lang === 'ja' || lang === 'en'
+}
+
+function guestName(lang: Lang): string {
   try {
-    const name = sessionStorage.getItem(GUEST_KEY) ?? randomGuest()
+    const name = sessionStorage.getItem(GUEST_KEY) ?? randomGuest(lang)
     sessionStorage.setItem(GUEST_KEY, name)
     return name
   } catch {
-    return randomGuest()
+    return randomGuest(lang)
   }
 }
 
-function randomGuest(): string {
-  return `Guest ${Math.floor(Math.random() * 900) + 100}`
+function randomGuest(lang: Lang): string {
+  return `${lang === 'ja' ? 'ゲスト' : 'Guest '}${Math.floor(Math.random() * 900) + 100}`
 }
