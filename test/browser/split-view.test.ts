@@ -68,7 +68,7 @@ describe('two people in one window', () => {
     await aoi.press('Plug in again')
     await aoi.untilBanner('Mika is editing now')
     await aoi.body.getByText('both are merged and saved').waitFor()
-    await step('Nothing was overwritten').getByText('(done)').waitFor()
+    await step('Nothing was overwritten.').waitFor()
     expect(await accessibilityProblems(mika.page)).toEqual([])
     expect(await accessibilityProblems(aoi.body as Frame)).toEqual([])
     await keepPictures(mika.page, '54-two-refused')
@@ -79,6 +79,8 @@ describe('two people in one window', () => {
       await expect.poll(() => side.text()).toContain('Aoi wrote this without a connection')
       expect(await side.text()).toContain('a good lunch is bread')
     }
+    await step('No word is lost.').getByText('(done)').waitFor()
+    await keepPictures(mika.page, '55-two-merged')
   })
 
   it('two people in one window are two: each has its own lock, request, title and cable', async () => {

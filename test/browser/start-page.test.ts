@@ -75,7 +75,7 @@ describe('the start page', () => {
       await window.page.getByText('The other side has the document now.').waitFor()
     await two.press('Plug in again')
     await two.untilStatus('conflict')
-    for (const window of [one, two]) await isDone(window, 'Nothing was overwritten')
+    for (const window of [one, two]) await window.page.getByText('Nothing was overwritten.').waitFor()
     expect(await one.text()).toBe('one wrote this in time')
     expect(await two.text()).toBe('two wrote this too late')
     expect(await accessibilityProblems(two.page)).toEqual([])

@@ -14,8 +14,10 @@ export interface TourTexts {
   readonly cutOff: (isGuest: boolean) => string
   /** The other side edits now. */
   readonly taken: string
-  /** The late save was refused. */
-  readonly refused: string
+  /** The late text was not saved over the other one. */
+  readonly refused: (isGuest: boolean) => string
+  /** Both texts are in the document. */
+  readonly merged: string
   readonly pull: string
   readonly plugIn: string
   /** The second person of the split view. */
@@ -40,8 +42,11 @@ const en: TourTexts = {
   cutOff: (isGuest) =>
     `The side that edits is cut off. Change a line there. On the other side, press ${isGuest ? 'Take over' : 'Edit here'}.`,
   taken: 'The other side has the document now. Change another line there, then plug in again.',
-  refused:
-    'Nothing was overwritten, and both texts are kept. Where they differ in the same words, you decide.',
+  refused: (isGuest) =>
+    isGuest
+      ? 'Nothing was overwritten. Stop editing, and edit again on the side that came back: both texts become one.'
+      : 'Nothing was overwritten. Press Edit here in the window that came back: both texts become one.',
+  merged: 'No word is lost. Changes merge by themselves. Only where both changed the same words, you decide.',
   pull: 'Pull the plug',
   plugIn: 'Plug in again',
   guestName: 'Aoi',
@@ -52,19 +57,24 @@ const en: TourTexts = {
 const ja: TourTexts = {
   title: '書けるのは一人、ほかの人は見守る。三つの手順で確かめてみましょう。',
   done: '（完了）',
-  open: 'となりに、もう一人を並べます。',
+  open: 'となりに、もう一人の画面を並べます。',
   showTwo: '二人で試す',
   showOne: '一人に戻す',
   openWindow: '別のウィンドウを開く',
   edit: (isGuest) =>
     isGuest
-      ? '片方で「編集する」を押して入力します。もう片方で交代をお願いしたら、交代してみましょう。'
+      ? '片方で「編集する」を押して入力します。もう片方で「交代をお願い」を押したら、「交代する」で渡しましょう。'
       : '片方で「編集する」を押して入力すると、もう片方にも届きます。そちらで「ここで編集する」を押してみましょう。',
   plug: '編集している側の接続を切ってみましょう。',
   cutOff: (isGuest) =>
     `編集していた側の接続が切れました。そのまま一行書きかえて、もう片方で「${isGuest ? '引き継ぐ' : 'ここで編集する'}」を押します。`,
   taken: 'もう片方に編集が移りました。そちらでも別の行を書きかえてから、接続を戻します。',
-  refused: '何も上書きされず、どちらの文章も残っています。同じところを書きかえていたら、見比べて選べます。',
+  refused: (isGuest) =>
+    isGuest
+      ? '何も上書きされていません。もう片方で編集を終え、接続を戻した側でもう一度編集すると、両方の変更がまとまります。'
+      : '何も上書きされていません。接続を戻したウィンドウで「ここで編集する」を押すと、両方の変更がまとまります。',
+  merged:
+    '書いた言葉はすべて残っています。変更は自動でまとまり、同じところを書きかえたときだけ、見比べて選びます。',
   pull: '接続を切る',
   plugIn: '接続を戻す',
   guestName: 'あおい',

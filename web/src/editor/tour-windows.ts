@@ -9,7 +9,9 @@ export interface TourWindow {
   readonly isPlugged: boolean
   /** It edits, or believes that it does. */
   readonly isHeld: boolean
-  /** Its text could not be saved, because others have saved since. */
+  /** Its text cannot be saved, because others have saved since. */
+  readonly isRefused: boolean
+  /** That is so, or was. */
   readonly wasRefused: boolean
 }
 
@@ -21,17 +23,17 @@ interface Message extends TourWindow {
 }
 
 /** Tells the other windows of this browser about this one. Returns this one, and then the others. */
-export function useTourWindows(isHeld: boolean, isOutdated: boolean): readonly TourWindow[] {
+export function useTourWindows(isHeld: boolean, isRefused: boolean): readonly TourWindow[] {
   const isPlugged = usePlugged()
   const [wasRefused, setRefused] = useState(false)
-  if (isOutdated && !wasRefused) setRefused(true)
+  if (isRefused && !wasRefused) setRefused(true)
   const [others, setOthers] = useState<ReadonlyMap<string, TourWindow>>(new Map())
-  const own = useRef<Message>({ id: '', isPlugged, isHeld, wasRefused })
+  const own = useRef<Message>({ id: '', isPlugged, isHeld, isRefused, wasRefused })
   const channel = useRef<BroadcastChannel>(undefined)
   useEffect(() => {
-    own.current = { ...own.current, isPlugged, isHeld, wasRefused }
+    own.current = { ...own.current, isPlugged, isHeld, isRefused, wasRefused }
     channel.current?.postMessage(own.current)
-  }, [isPlugged, isHeld, wasRefused])
+  }, [isPlugged, isHeld, isRefused, wasRefused])
   useEffect(() => {
     const opened = new BroadcastChannel(CHANNEL)
     const leave = () => opened.postMessage({ ...own.current, isGone: true })
@@ -54,5 +56,5 @@ export function useTourWindows(isHeld: boolean, isOutdated: boolean): readonly T
       opened.close()
     }
   }, [])
-  return [{ isPlugged, isHeld, wasRefused }, ...others.values()]
+  return [{ isPlugged, isHeld, isRefused, wasRefused }, ...others.values()]
 }

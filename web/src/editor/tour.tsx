@@ -26,7 +26,8 @@ export function Tour({ state, windows, isSplit, onSplit, lang }: TourProps) {
   const hasSecond = useOnce(windows.length > 1)
   const wasHandedOver = useHandedOver(state)
   const isWhole = windows.every(({ isPlugged }) => isPlugged)
-  const wasRefused = windows.some((one) => one.wasRefused)
+  const isRefused = windows.some((one) => one.isRefused)
+  const wasMerged = !isRefused && windows.some((one) => one.wasRefused)
   const steps = [
     {
       id: 'open',
@@ -45,11 +46,11 @@ export function Tour({ state, windows, isSplit, onSplit, lang }: TourProps) {
         </>
       ),
     },
-    { id: 'edit', text: words.edit(isSplit), isDone: wasHandedOver, action: null },
+    { id: 'edit', text: words.edit(isSplit || !hasSecond), isDone: wasHandedOver, action: null },
     {
       id: 'plug',
-      text: plugText(words, windows, isSplit, wasRefused),
-      isDone: wasRefused && isWhole,
+      text: isWhole && wasMerged ? words.merged : plugText(words, windows, isSplit),
+      isDone: isWhole && wasMerged,
       action: null,
     },
   ]
@@ -109,14 +110,10 @@ function Step({ number, isDone, isCurrent, words, action, children }: StepProps)
   )
 }
 
-function plugText(
-  words: TourTexts,
-  windows: readonly TourWindow[],
-  isSplit: boolean,
-  wasRefused: boolean,
-): string {
+function plugText(words: TourTexts, windows: readonly TourWindow[], isSplit: boolean): string {
   const isCut = windows.some(({ isPlugged }) => !isPlugged)
-  if (!isCut) return wasRefused ? words.refused : words.plug
+  const isRefused = windows.some((one) => one.isRefused)
+  if (!isCut) return isRefused ? words.refused(isSplit) : words.plug
   const isTaken = windows.some(({ isPlugged, isHeld }) => isPlugged && isHeld)
   return isTaken ? words.taken : words.cutOff(isSplit)
 }
