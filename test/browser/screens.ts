@@ -30,6 +30,8 @@ export async function keepPictures(page: Page, name: string): Promise<void> {
   if (!DIRECTORY) return
   mkdirSync(DIRECTORY, { recursive: true })
   await page.evaluate(hideChoices)
+  // Pictures have no scroll bar, and would be cut by its width.
+  await page.evaluate(() => document.documentElement.style.setProperty('scrollbar-width', 'none'))
   const before = { size: page.viewportSize(), ...(await preferences(page)) }
   for (const lang of ['en', 'ja'])
     for (const theme of ['light', 'dark'])
