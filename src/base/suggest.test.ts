@@ -343,7 +343,12 @@ describe('a wrong argument is answered with the mistake that it suggests', () =>
     [
       'the arguments of redlock',
       () => leases.acquire(['a'] as never, 5000 as never),
-      '; write the time as { ttl: 5000 }',
+      '; write a time as an option, such as { ttl: 5000 }',
+    ],
+    [
+      'a time in place of the options',
+      () => leases.acquire('a', '30s' as never),
+      "; write a time as an option, such as { ttl: '30s' }",
     ],
   ])('%s', async (_, call, hint) => {
     await expect(call()).rejects.toMatchObject({

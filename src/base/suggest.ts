@@ -228,7 +228,10 @@ export function misspelt(name: string, known: readonly string[]): string | undef
 /** For a message about a wrong argument: the mistake that this value suggests. Empty: none. */
 export function hintFor(option: string, received: unknown): string {
   if (option === 'options' && typeof received === 'number' && received >= 1000)
-    return `; write the time as { ttl: ${received} }`
+    return `; write a time as an option, such as { ttl: ${received} }`
+  // Nothing else that is text is shown: it may be an address with a password.
+  if (option === 'options' && typeof received === 'string' && /^\d+(ms|s|m|h)$/.test(received))
+    return `; write a time as an option, such as { ttl: '${received}' }`
   if ((option !== 'resource' && option !== 'work') || typeof received !== 'object' || !received) return ''
   if (!Array.isArray(received))
     return Object.getPrototypeOf(received) === Object.prototype ? '; the options come last' : ''
