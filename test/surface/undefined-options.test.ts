@@ -8,7 +8,8 @@ import { publicNames } from './declarations/mentions.ts'
 const consumer = inject('consumer')
 
 /** Types that a user fills in. */
-const FILLED_IN = /(Options|Props|Faults|Query|Settings|Config|Statuses|Names|Details|Harness)$/
+const FILLED_IN =
+  /(Options|Props|Faults|Query|Settings|Config|Statuses|Names|Details|Harness|SyncSchemas|ConnectionRequest|Observation|Expectations)$/
 
 /** The names of the properties that may be absent and refuse `undefined`. */
 const REFUSED = `type Refused<T> = T extends object

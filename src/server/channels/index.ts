@@ -79,13 +79,13 @@ export interface ConnectionRequest {
   /** The query parameter `protocol`. */
   readonly protocol: string | null
   /** The query parameter `client`. Holdfast's own client always gets plain event names. */
-  readonly library?: string | null
+  readonly library?: string | null | undefined
   /** The origin of a page that may not connect. */
   readonly refusedOrigin?: string | undefined
   /** What the limit of sockets counts, such as an address. */
   readonly client: string
   /** The request that opened the connection, for `allows`. */
-  readonly request?: Request
+  readonly request?: Request | undefined
 }
 
 /** What the binding calls for a connection that was accepted. */

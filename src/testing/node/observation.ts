@@ -6,9 +6,9 @@ export interface Observation {
   readonly worker: string
   readonly resource: string
   /** Of the lease that it believed to hold at that moment. */
-  readonly token?: number
+  readonly token?: number | undefined
   /** It waits in the queue of the store: how many waiters are ahead; `null`: it gave up. Without this and `token`: it began to ask. */
-  readonly place?: number | null
+  readonly place?: number | null | undefined
   /** How many may hold the resource together. Absent: one. */
   readonly share?: number | undefined
 }
