@@ -44,3 +44,6 @@ export const LONGEST_SHOWN = 60
 export const LETTERS_PER_MISTAKE = 3
 /** A longer text is no misspelt name, and to compare it takes seconds. */
 export const LONGEST_GUESSED_NAME = 100
+
+/** How deep an error is searched for the causes of its causes. */
+export const MAX_CAUSES = 10

@@ -1,5 +1,5 @@
 import type { LeaseError } from '../base/errors.ts'
-import { MAX_CAUSES } from './options.ts'
+import { MAX_CAUSES } from '../base/options.ts'
 import { serverError } from './server-error.ts'
 import { codeOf, isConnectionCode } from './store-error.ts'
 

@@ -14,8 +14,6 @@ export const SCRIPT_LIMIT_MS = 60_000
 /** The connections of a pool of `pg`, Postgres.js or `mysql2` that names no number. */
 export const DEFAULT_CONNECTIONS = 10
 
-/** How deep an error is searched for the causes of its causes. */
-export const MAX_CAUSES = 10
 /** How deep a call of gRPC is searched for its connection. */
 export const MAX_WRAPPERS = 10
 

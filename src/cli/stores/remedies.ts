@@ -1,7 +1,7 @@
 /** What an error of a store means and what a user can do about it, by what is found in the error and its causes. */
 
 import { type LeaseError, messageOf } from '../../base/errors.ts'
-import { MAX_CAUSES } from '../../clients/options.ts'
+import { MAX_CAUSES } from '../../base/options.ts'
 
 /** What is known about an error. */
 export interface Diagnosis {
