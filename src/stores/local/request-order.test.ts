@@ -20,8 +20,8 @@ function setUp(order: RequestOrder) {
     sent.push(name)
     return new Promise<T>((resolve) => answers.set(name, () => resolve(answer)))
   }
-  const acquire = (id: string, resource = 'r') => {
-    const ask: Ask = { resource, id, owner: 'me', ttl: 1000 }
+  const acquire = (id: string, resource = 'r', wake?: Ask['wake']) => {
+    const ask: Ask = { resource, id, owner: 'me', ttl: 1000, ...(wake && { wake }) }
     void calls.acquire(ask, () => send(id, REFUSED)).catch(() => {})
   }
   const release = (id: string, resource = 'r') => {
@@ -75,6 +75,26 @@ describe('calls for one resource', () => {
       expect(sent).toEqual(['a', 'release holder'])
     },
   )
+
+  it('calls for one resource are released before requests of waiters that are still to be sent in turn', async () => {
+    const { sent, acquire, release, answer } = setUp('in-turn')
+    for (const id of ['a', 'b', 'c']) acquire(id, 'r', () => {})
+    release('holder')
+    await answer('a')
+    expect(sent).toEqual(['a', 'b', 'release holder'])
+  })
+
+  it('calls for one resource are released after requests that do not wait and are still to be sent in turn', async () => {
+    const { sent, acquire, release, answer } = setUp('in-turn')
+    acquire('a')
+    acquire('b')
+    acquire('c', 'r', () => {})
+    release('holder')
+    await answer('a')
+    expect(sent).toEqual(['a', 'b'])
+    await answer('b')
+    expect(sent).toEqual(['a', 'b', 'c', 'release holder'])
+  })
 
   it('calls for one resource are released after a second though a request is not answered', async () => {
     const { clock, sent, acquire, release } = setUp('awaited')

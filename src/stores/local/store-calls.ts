@@ -59,6 +59,9 @@ interface OvertakingRelease {
   readonly repeated: PromiseWithResolvers<Released | null>
 }
 
+/** By resource. */
+type LastAnswers = Map<string, Promise<unknown>>
+
 /** An acquire request that waits until it may be sent. */
 interface Queued {
   readonly ask: Ask
@@ -85,15 +88,21 @@ interface Queued {
  * What a request is granted while the store closes is released, too.
  *
  * Otherwise the calls for one resource keep their order, as far as the option `order` says that it needs care: a release
- * is sent after the requests that are in flight. It does not wait for those that are queued.
+ * is sent after the requests that are in flight. It does not wait for those that are queued, nor for those that will wait
+ * for the lease and are still to be sent in turn: a hundred callers that join the queue would otherwise delay the handoff
+ * to the first of them.
  */
 export class StoreCalls extends Calls {
   readonly #maxInFlight: number
   readonly #isCalled: (id: string) => boolean
   readonly #releaseOf: StoreCallsOptions['release']
   readonly #orderOf: (ask: Ask) => RequestOrder
-  /** By resource: the answer to the last acquire request that others could overtake. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  /** By resource: the answer to the last acquire request that others could overtake, also if it still has to be sent. */
+  readonly #last: LastAnswers = new Map()
+  /** The same, of those that were sent. */
+  readonly #lastSent: LastAnswers = new Map()
+  /** The same, of those that are refused while the resource is held, because they do not wait. */
+  readonly #lastNotWaiting: LastAnswers = new Map()
   readonly #sent = new Map<string, Sent>()
   #queue: Queued[] = []
   readonly #queuedById = new Map<string, Queued>()
@@ -167,10 +176,12 @@ export class StoreCalls extends Calls {
     const sent = 'id' in by ? this.#sent.get(by.id) : undefined
     if ('id' in by) this.#queuedById.get(by.id)?.stop.abort(new LeaseError('aborted', 'the id was released'))
     const { resource } = by
-    const before = this.#last.get(resource)
-    const inOrder: Work<Released> = before
-      ? (stop) => settledWithin(before, RELEASE_LIMIT_MS, this.clock).then(() => work(stop))
-      : work
+    const before = [this.#lastSent, this.#lastNotWaiting].flatMap((last) => last.get(resource) ?? [])
+    const inOrder: Work<Released> =
+      before.length > 0
+        ? (stop) =>
+            settledWithin(Promise.allSettled(before), RELEASE_LIMIT_MS, this.clock).then(() => work(stop))
+        : work
     return this.follow(sent ? overtaking(sent, work) : inOrder, { call, resource, atClose: 'finish' })
   }
 
@@ -186,7 +197,7 @@ export class StoreCalls extends Calls {
     const sent: Sent = { at: this.clock.monotonic(), release: undefined }
     this.#sent.set(id, sent)
     const inOrder: Work<Answer> = (stop) =>
-      this.#inOrder(resource, this.#orderOf(ask), () => {
+      this.#inOrder(ask, this.#orderOf(ask), () => {
         stop.throwIfAborted()
         return work(stop)
       })
@@ -199,17 +210,14 @@ export class StoreCalls extends Calls {
   }
 
   /** A request that finds no other under way is sent at once. */
-  #inOrder<T>(resource: string, order: RequestOrder, send: () => T | Promise<T>): T | Promise<T> {
+  #inOrder<T>({ resource, wake }: Ask, order: RequestOrder, send: () => T | Promise<T>): T | Promise<T> {
     if (order === 'kept') return send()
-    const before = order === 'in-turn' ? this.#last.get(resource) : undefined
-    const answer = before ? settledWithin(before, REQUEST_LIMIT_MS, this.clock).then(send) : send()
-    if (!(answer instanceof Promise)) return answer
-    this.#last.set(resource, answer)
-    const forget = () => {
-      if (this.#last.get(resource) === answer) this.#last.delete(resource)
-    }
-    answer.then(forget, forget)
-    return answer
+    const sendNow = () => keepLast(this.#lastSent, resource, send())
+    if (order === 'awaited') return sendNow()
+    const before = this.#last.get(resource)
+    const answer = before ? settledWithin(before, REQUEST_LIMIT_MS, this.clock).then(sendNow) : sendNow()
+    if (!wake) keepLast(this.#lastNotWaiting, resource, answer)
+    return keepLast(this.#last, resource, answer)
   }
 
   #ended({ id, resource }: Ask, sent: Sent, answer: Answer | undefined, isGone: boolean): void {
@@ -285,6 +293,17 @@ export class StoreCalls extends Calls {
       }
     }
   }
+}
+
+/** Keeps the answer in the map until it has come, or until another one takes its place. */
+function keepLast<T>(last: LastAnswers, resource: string, answer: T | Promise<T>): T | Promise<T> {
+  if (!(answer instanceof Promise)) return answer
+  last.set(resource, answer)
+  const forget = () => {
+    if (last.get(resource) === answer) last.delete(resource)
+  }
+  answer.then(forget, forget)
+  return answer
 }
 
 /** Ends when the acquire request has ended too, and nothing is left of what it was granted. */
