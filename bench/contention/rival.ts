@@ -39,7 +39,9 @@ export function leaseRival(store: LeaseStore, calls: () => number, close: () => 
   const waiting = new Map<string, (place: number) => void>()
   const leases = createLeases(store, {
     onEvent: (event) => {
-      if (event.type === 'waiting') waiting.get(event.owner)?.(event.place ?? -1)
+      // Not while it waits in this process, because too many requests are in flight.
+      if (event.type === 'waiting' && event.reason !== 'store-busy')
+        waiting.get(event.owner)?.(event.place ?? -1)
     },
   })
   return {
