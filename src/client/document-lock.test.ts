@@ -126,6 +126,8 @@ describe('a lock that nobody wants any more', () => {
     expect(await own.acquire()).toBe(true)
     headers = {}
     await expect(own.save('text')).rejects.toMatchObject({ code: 'lease-lost' })
+    // At once: a draft that believes that it may save would try again and again.
+    expect(own.state.held).toBe(false)
     await own.close()
   })
 
@@ -150,6 +152,23 @@ describe('a lock that nobody wants any more', () => {
     deliver()
     expect(await acquiring).toBe(true)
     expect(lock.state).toMatchObject({ phase: 'held', held: true })
+  })
+
+  it('a takeover whose grant arrives after its deadline is given back, because the machine slept meanwhile', async () => {
+    await holder.call('POST', LOCK)
+    const { promise: delayed, resolve: deliver } = Promise.withResolvers<void>()
+    // When the holder has saved, the client asks once more, for a deadline that counts from then.
+    network.onResponse = (request) => (request === `POST ${LOCK}` ? delayed : undefined)
+    const taking = lock.takeover()
+    await eventually(async () => {
+      await bed.clock.advance(1000)
+      expect(network.sent).toContain(`POST ${LOCK}`)
+    })
+    bed.clock.jump(TTL_MS * 0.99)
+    deliver()
+    expect(await taking).toBe(false)
+    await eventually(async () => expect(await holders()).toEqual([[]]))
+    expect(lock.state).toMatchObject({ held: false, demand: 'failed' })
   })
 
   it('a refusal that arrives after the wait was given up does not show that this tab waits', async () => {

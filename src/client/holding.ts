@@ -110,7 +110,9 @@ export class Holding {
       await this.#requests.save(content, token)
     } catch (cause) {
       const error = asLeaseError(cause)
-      if (error.code === 'stale-token' && this.#kept?.record.token === token) this.#kept.lose('ended')
+      // Before the next heartbeat finds it out: a draft would save again and again until then.
+      const isOver = error.code === 'stale-token' || error.code === 'lease-lost'
+      if (isOver && this.#kept?.record.token === token) this.#kept.lose('ended')
       this.#onTrouble(error)
       // Shows whether the lock can still be renewed.
       if (this.#room.view.state.phase !== 'held') void this.resume()

@@ -900,6 +900,23 @@ describe('a draft', () => {
     expect(draft.state.error).toBeNull()
   })
 
+  it('a draft whose save was refused because this tab has no lock is saved with the next grant', async () => {
+    await edit()
+    const { save } = lock
+    lock.save = async () => {
+      lock.lose()
+      throw new LeaseError('lease-lost', 'this tab has no lock')
+    }
+    draft.edit('kept')
+    await settle(600)
+    expect(draft.state).toMatchObject({ status: 'kept', content: 'kept' })
+    lock.save = save
+    lock.take()
+    await settle(600)
+    expect(lock.content).toBe('kept')
+    expect(draft.state).toMatchObject({ status: 'saved', error: null })
+  })
+
   it('a draft accepts no edit after it was closed', async () => {
     await draft.close()
     expect(() => draft.edit('late')).toThrow(expect.objectContaining({ code: 'closed' }))
