@@ -388,3 +388,9 @@ describe('a name that is misspelt by one letter', () => {
 it('a text of 75 000 characters is no misspelt name', () => {
   expect(nearest('ttl'.repeat(25_000), ['ttl', 'heartbeat'])).toBeUndefined()
 })
+
+it('a misspelt name has at most 100 characters', () => {
+  const [name, longer] = ['x'.repeat(100), 'x'.repeat(101)]
+  expect(nearest(`${name.slice(1)}y`, [name])).toBe(name)
+  expect(nearest(`${longer.slice(1)}y`, [longer])).toBeUndefined()
+})

@@ -464,6 +464,18 @@ describe('stopping', () => {
     expect(work).not.toHaveBeenCalled()
   })
 
+  it('stopping by close waits for a request as long as a call may take, but no longer', async () => {
+    const own = createOnce(jobs, { clock, callTimeout: '30s' })
+    vi.spyOn(jobs, 'read').mockReturnValue(new Promise(() => {}))
+    void own.read('job').catch(() => {})
+    let isClosed = false
+    const closing = own.close().then(() => (isClosed = true))
+    await clock.advance(29_000)
+    expect(isClosed).toBe(false)
+    await clock.advance(1000)
+    await closing
+  })
+
   it('stopping by close ends waits and reads that the store does not answer, with closed', async () => {
     vi.spyOn(jobs, 'read').mockReturnValue(new Promise(() => {}))
     const ends = [once.wait('job', { wait: Infinity }), once.read('job')].map((call) =>

@@ -163,6 +163,10 @@ describe('an extension that was unloaded', () => {
       message: expect.stringContaining('reload'),
     })
     expect(sync.status).toBe('invalidated')
+    await expect(sync.updateEntity('a', (entity) => ({ ...entity }))).rejects.toMatchObject({
+      code: 'closed',
+      message: 'this sync is invalidated',
+    })
     await sync.close()
   })
 })

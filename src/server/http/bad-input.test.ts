@@ -32,7 +32,7 @@ function numbered(json: string): string {
   return `{"content":["a\\"1e400",${json}],"token":1}`
 }
 
-const NOT_UTF8 = new Blob(['{"content":"', new Uint8Array([0xff]), '"}'])
+const NOT_UTF8 = new Blob(['{"content":"', new Uint8Array([0xff]), '","token":1}'])
 
 const BAD: readonly (readonly [
   title: string,
@@ -112,6 +112,12 @@ const BAD: readonly (readonly [
   ['a wait that is not a number', ['POST', `${LOCK}?wait=soon`], 400, 'invalid_query'],
   ['a wait in scientific notation', ['POST', `${LOCK}?wait=1e9`], 400, 'invalid_query'],
   ['a wait that is given twice', ['POST', `${LOCK}?wait=1&wait=2`], 400, 'invalid_query'],
+  [
+    'a prefix with NUL',
+    ['GET', '/api/locks?prefix=a%00b', undefined, { Authorization: `Bearer ${ADMIN_TOKEN}` }],
+    400,
+    'invalid_query',
+  ],
   ['a wait that is not UTF-8', ['POST', `${LOCK}?wait=%ff`], 400, 'invalid_query'],
   [
     'a compressed body',
