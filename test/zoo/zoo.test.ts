@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { withoutAlarm } from '../in-process/tests.ts'
 import { WORLDS } from '../sim/worlds.ts'
 import { type CaughtBy, FAULTS, type Fault, saveFaults } from './faults.ts'
-import { firstFailure, withoutAlarm } from './unit-test.ts'
+import { firstFailure } from './unit-test.ts'
 
 /** `npm run zoo`: what notices a fault is looked for again where it is not noticed any more. */
 const { UPDATE_ZOO } = process.env
