@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { notify } from './notify.ts'
 
 it('a listener that throws affects nobody', () => {
-  const throws = vi.fn(() => {
+  const throws = vi.fn((_: number, __: string) => {
     throw new Error('a mistake of the listener')
   })
   notify(throws, 1, 'two')
@@ -10,6 +10,7 @@ it('a listener that throws affects nobody', () => {
 })
 
 it('a listener that rejects later is no unhandled rejection', () => {
+  // biome-ignore lint/suspicious/noThenProperty: what an async listener returns.
   const later = { then: vi.fn() }
   notify(() => later)
   expect(later.then).toHaveBeenCalledWith(undefined, expect.any(Function))

@@ -67,13 +67,17 @@ describe('the configuration', () => {
     [{ file: file('broken.toml', 'ttl = ') }, 'broken.toml cannot be used: Invalid TOML'],
     [{ file: file('broken.json', '{') }, 'broken.json cannot be used: '],
     [{ file: file('list.json', '[]') }, 'list.json cannot be used: expected an object'],
-    [{ file: file('latin1.toml', Buffer.from('appId = "\xfc"', 'latin1')) }, 'latin1.toml cannot be used: '],
     [{ file: file('twice.toml', 'port = 1\nport = 2') }, 'twice.toml cannot be used: '],
     [{ file: directory }, 'cannot be used: EISDIR'],
     [{ file: join(directory, 'missing.toml') }, 'missing.toml cannot be used: there is no such file'],
   ])('the configuration refuses %j and says where it came from', (sources, message) => {
     expect(() => loadSettings({ environment: {}, ...sources })).toThrow(message)
   })
+})
+
+it('a configuration file that is not UTF-8 is refused', () => {
+  const latin1 = file('latin1.toml', Buffer.from('appId = "\xfc"', 'latin1'))
+  expect(() => loadSettings({ environment: {}, file: latin1 })).toThrow('latin1.toml cannot be used: ')
 })
 
 function file(name: string, text: string | Buffer): string {

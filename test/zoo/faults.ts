@@ -11,6 +11,8 @@ export interface Fault extends Mutation {
   readonly part: string
   /** What the product would do. */
   readonly name: string
+  /** An earlier version did it: CHANGELOG names it as fixed. */
+  readonly wasReal?: true
   readonly caughtBy: CaughtBy
 }
 
@@ -29,14 +31,14 @@ export function saveFaults(faults: readonly Fault[]): void {
 
 /** The table of docs/verification.md. */
 export function faultTable(faults: readonly Fault[]): string {
-  const rows = faults.map(({ part, name, caughtBy }) => {
+  const rows = faults.map(({ part, name, wasReal, caughtBy }) => {
     const [what, after] =
       'test' in caughtBy
         ? [`${caughtBy.test}: ${caughtBy.title}`, '1 test']
         : [`the simulation of ${caughtBy.world}`, caughtBy.seed === 1 ? '1 seed' : `${caughtBy.seed} seeds`]
-    return `| ${[part, name, what, after].map(cell).join(' | ')} |`
+    return `| ${[part, name, wasReal ? 'yes' : '', what, after].map(cell).join(' | ')} |`
   })
-  return ['| part | fault | caught by | after |', '|---|---|---|---|', ...rows].join('\n')
+  return ['| part | fault | was real | caught by | after |', '|---|---|---|---|---|', ...rows].join('\n')
 }
 
 function cell(text: string): string {

@@ -14,6 +14,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/comparison.md#Redis: 50 workers wait for one lock': MEASURED,
   'docs/comparison.md#Redis: nobody else wants it': MEASURED,
   'docs/verification.md#The promises': 'names tests and planted faults; the faults are those of the zoo',
+  'docs/verification.md#Mutation tests': 'generated; `test/zoo/table.test.ts` compares it with the scores',
   'docs/verification.md#The zoo': 'generated; `test/zoo/table.test.ts` compares it with the faults',
   'docs/troubleshooting.md#Leases and workers': ADVICE,
   'docs/troubleshooting.md#Pages and documents': ADVICE,
