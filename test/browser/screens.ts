@@ -33,6 +33,14 @@ export async function keepPictures(page: Page, name: string): Promise<void> {
   // Pictures have no scroll bar, and would be cut by its width.
   await page.evaluate(() => document.documentElement.style.setProperty('scrollbar-width', 'none'))
   const before = { size: page.viewportSize(), ...(await preferences(page)) }
+  const blockFont = await page.evaluateHandle(() => {
+    const measured = document.adoptedStyleSheets
+    // Blocks in place of letters are for measuring.
+    document.adoptedStyleSheets = []
+    return () => {
+      document.adoptedStyleSheets = measured
+    }
+  })
   for (const lang of ['en', 'ja'])
     for (const theme of ['light', 'dark'])
       for (const width of [1280, 360]) {
@@ -41,6 +49,7 @@ export async function keepPictures(page: Page, name: string): Promise<void> {
         const path = join(DIRECTORY, `${name}-${lang}-${theme}-${width}.png`)
         await page.screenshot({ path, fullPage: true, animations: 'disabled' })
       }
+  await blockFont.evaluate((putBack) => putBack())
   await choose(page, before.lang, before.theme)
   if (before.size) await page.setViewportSize(before.size)
 }
