@@ -146,6 +146,17 @@ describe('a guard in etcd', () => {
     expect(() => etcdGuard(client, '')).toThrow('key: expected a non-empty string')
     expect(() => etcdGuard('etcd://localhost' as never, key)).toThrow('client: expected an Etcd3')
   })
+
+  it('a guard in etcd announces a lease by the former name check too, and warns once', async () => {
+    const warnings = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    const guard = etcdGuard(client, freshPrefix())
+    for (const token of [TOKEN, TOKEN + 1]) await guard.check(fence(token))
+    await expect(guard.set(fence(TOKEN), 'late')).rejects.toMatchObject(STALE)
+    const message =
+      'etcdGuard: check() is now announce(), because it protects no later write: write with set()'
+    expect(warnings.mock.calls).toEqual([[message, 'HoldfastWarning']])
+    warnings.mockRestore()
+  })
 })
 
 describe('a guard in Redis', () => {
