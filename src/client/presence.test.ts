@@ -36,6 +36,17 @@ describe('the people in view of a document', () => {
     ])
   })
 
+  it('a tab that has lost the lock is not the editor any more, also while it hears of no other one', () => {
+    members({ s1: 'Mika', s2: 'Aoi' })
+    view.dispatch({ type: 'granted', token: HOLDER.token })
+    view.dispatch({ type: 'holder', holder: HOLDER })
+    view.dispatch({ type: 'lost', error: null })
+    expect(seen()).toEqual([
+      ['Mika', 'viewing', null, true],
+      ['Aoi', 'viewing', null, false],
+    ])
+  })
+
   it('the people in view of a document come and go, and a new connection brings the whole list', () => {
     members({ s2: 'Aoi' })
     onEvent('pusher_internal:member_added', { user_id: 's3', user_info: { name: 'Ria' } })

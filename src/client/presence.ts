@@ -33,13 +33,16 @@ export function followPeople(view: LockView): (event: string, data: Body) => voi
 
 /** One entry for each session: the editor first, then the waiters in their order, then the others. */
 function peopleInView({ state }: LockView, members: ReadonlyMap<string, string | null>): Participant[] {
-  const { holder, waiters, me } = state
+  const { holder, waiters, me, phase } = state
   const people = new Map<string, Participant>()
   const add = (sessionId: string, name: string | null, role: Participant['role'], place: number | null) => {
     if (people.has(sessionId) || people.size >= MAX_PEOPLE) return
     people.set(sessionId, { sessionId, name, role, place, isMe: sessionId === me?.sessionId })
   }
-  if (holder) add(holder.sessionId, holder.name ?? members.get(holder.sessionId) ?? null, 'editing', null)
+  // Without a connection, a tab that has lost the lock hears of no other holder.
+  const isLost = holder?.isMe && (phase === 'lost' || phase === 'error')
+  if (holder && !isLost)
+    add(holder.sessionId, holder.name ?? members.get(holder.sessionId) ?? null, 'editing', null)
   for (const [place, { sessionId, name }] of waiters.entries()) add(sessionId, name, 'waiting', place)
   for (const [sessionId, name] of members) add(sessionId, name, 'viewing', null)
   return [...people.values()]
