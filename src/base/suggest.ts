@@ -96,7 +96,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   'at-least': 'min minTime minDuration cooldown lockAtLeastFor holdAtLeast',
 }
 
-/** What is no option here, and what it is. It is said where the options of `beside` are known. */
+/** Names that are something else than an option. The hint is given where the options of `beside` are known. */
 const ELSEWHERE: readonly {
   readonly beside: string
   /** Calls that know this option are others. */

@@ -161,7 +161,7 @@ it.each([
   [120, 'RESOURCE HOLDER WAITING LEFT HELD FOR SHARE'],
   [140, 'RESOURCE HOLDER WAITING LEFT HELD FOR SHARE TOKEN'],
 ])(
-  'the screen of watch keeps the columns that say who holds what, and who waits, at %d columns',
+  'the screen of watch keeps the columns with the holders and the waiters, at %d columns',
   (columns, expected) => {
     const view = new WatchView('sqlite:x')
     const token = 1_794_726_965_942_000

@@ -92,8 +92,8 @@ export interface DocumentLockState {
   /** The first tabs of the queue, the next one first. */
   readonly waiters: readonly Person[]
   /**
-   * The people in view: who edits, who waits (the next one first), and, with the option `presence`, who looks. At most
-   * 100 of them.
+   * The people in view: the holder, the waiters (the next one first), and, with the option `presence`, the readers. At
+   * most 100 of them.
    */
   readonly people: readonly Participant[]
   /** Somebody wants the lock that this tab holds. */

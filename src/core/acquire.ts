@@ -69,7 +69,7 @@ export async function acquire(
 
   try {
     for (;;) {
-      // A steal is granted no matter who waits.
+      // A steal is granted past all waiters.
       if (queue && !replace)
         await queue.turn(resource, wakeSignal, {
           waits: wait > 0,

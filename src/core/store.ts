@@ -216,7 +216,7 @@ export interface Ask {
   readonly lockDelay?: number | undefined
   /**
    * A token takes the lease over, but only from that lease, and only if no other is live. `any` ends every lease and
-   * reservation of the resource, no matter who waits. On a free resource, `replace` has no effect.
+   * reservation of the resource, and passes all waiters. On a free resource, `replace` has no effect.
    */
   readonly replace?: number | 'any' | undefined
 }

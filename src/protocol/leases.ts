@@ -88,7 +88,7 @@ export const leaseLost = v.object({
 export const leaseRelease = v.union([v.object({ id: name }), v.object({ token })])
 export const leaseReleased = v.object({ ended: v.nullable(leaseRecord), ...holding })
 const place = v.pipe(v.number(), v.integer(), v.minValue(0))
-/** Who waits for one resource: how many, and the first of them. */
+/** The queue of one resource: the number of waiters, and the first of them. */
 const waitingQueue = v.object({
   count: place,
   first: v.array(v.object({ id: v.string(), owner: v.string(), share: shareOrExclusive, place })),

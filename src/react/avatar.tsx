@@ -7,7 +7,7 @@ export interface AvatarProps {
   readonly name: string | null
   /** `editing`: with a ring. */
   readonly activity?: Participant['role'] | undefined
-  /** The number beside a person who waits; 1 is the next one. */
+  /** The number beside a waiter; 1 is the next one. */
   readonly number?: number | null | undefined
 }
 

@@ -76,12 +76,12 @@ function textOf(change: Partial<DocumentLockState>, props?: Parameters<typeof ma
   return Array.from(markup.matchAll(/<p role="\w+">([^<]*)<\/p>/g), ([, text]) => text).join('')
 }
 
-describe('a person who waits after the holder has declined', () => {
+describe('a waiter whose request the holder has declined', () => {
   it.each([
     ['en', 'The other would like to go on editing. You are next.'],
     ['ja', 'ほかの人はもう少し編集を続けたいそうです。次はあなたの番です。'],
   ] as const)(
-    'a person who waits after the holder has declined sees the place in line, too (%s)',
+    'a waiter whose request the holder has declined sees the place in line, too (%s)',
     (lang, words) => {
       expect(textOf({ phase: 'waiting', demand: 'declined', place: 0 }, { lang })).toBe(words)
     },

@@ -62,7 +62,7 @@ export const RECOUNT_MS = 1000
 export const RECOUNT_RESOURCES = 500
 export const RECOUNT_WAITERS = 1000
 
-// Who waits, as shown to others
+// The waiters and readers that others see
 
 /** How many waiters are shown by name. */
 export const SHOWN_WAITERS = 20

@@ -1,5 +1,5 @@
 /**
- * Who waits for which room, on all nodes, to be shown to people. The queue itself is in the store, without names.
+ * The waiters of each room, on all nodes, to be shown to people. The queue itself is in the store, without names.
  * Each node tells the others over the bus which clients wait at it, and forgets what a silent node has said. A message
  * contains only the first waiters and their number, and if many come and go at once, one message tells of all of them:
  * what a thousand waiters cost does not grow with their square.
@@ -114,7 +114,7 @@ export class RoomQueues {
     return this.#local.get(room)?.waiters.get(id)?.since
   }
 
-  /** Who waits for the room, the first one first, and how many there are. */
+  /** The waiters of the room, the first one first, and their number. */
   of(room: string): { readonly first: Person[]; readonly count: number } {
     const local = firstOf(this.#local.get(room))
     const lines = [local, ...this.#remoteLines(room)]

@@ -60,10 +60,10 @@ interface WaitingRequest {
 }
 
 /**
- * Who waits is known in five files, each for another question: this one keeps the requests of documents,
- * `room-queues.ts` shows people who waits for a room at all nodes, `client-places.ts` has the places of programs, for
- * which the store takes this node for the waiter, `waiter-limits.ts` counts the requests of both, and `queue-census.ts`
- * asks the store how many wait anywhere.
+ * Five files know waiters, each for another question. This one keeps the requests for documents. `room-queues.ts` shows
+ * the waiters of a room, of all nodes. `client-places.ts` has the places of programs, for which the store takes this node
+ * for the waiter. `waiter-limits.ts` counts the requests of both. `queue-census.ts` asks the store for the waiters of
+ * everything.
  *
  * The requests that wait at this node. A place in the queue belongs to an id. So a later request with the same id
  * supersedes the earlier one, and a request soon after the end of another continues in its place.

@@ -138,7 +138,7 @@ export function ask(
 
 /** Whether `ask` would grant a request that does not wait. Changes nothing. */
 export function wouldGrant(row: LeaseRow, request: RowAsk, now: number): boolean {
-  // A repeated request is granted again, no matter who waits.
+  // A repeated request is granted again, past all waiters.
   if (row.queue.size > 0 && !liveLease(row, request.id, now)) return false
   const leases = row.leases.map((lease) => ({ ...lease }))
   const copy = { ...row, leases, queue: new Map(), reserved: new Map() }

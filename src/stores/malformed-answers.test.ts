@@ -72,13 +72,13 @@ describe.each<[string, unknown]>([
   const redis = { cluster: false, eval: async () => answer, evalSha: async () => answer }
   const operation = { shard: 0, keys: ['k'], args: ['renew'] }
 
-  it('MySQL has not answered, one call or many', async () => {
+  it('has not answered a call, whether it was sent alone or with others', async () => {
     const batches = new Batches(redis as unknown as RedisDatabase, 'holdfast')
     const calls = Array.from({ length: 3 }, () => batches.run(operation, new Stop()))
     for (const call of calls) await expect(call).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('MySQL has not answered who waits', async () => {
+  it('has not answered a question for the waiters', async () => {
     const queries = new Queries(
       { run: async () => ({ now: 1, value: String(answer) }) } as unknown as Batches,
       'holdfast',

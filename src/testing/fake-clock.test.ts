@@ -81,7 +81,7 @@ describe('a fake clock', () => {
     expect(firedAt).toBeGreaterThanOrEqual(due)
   })
 
-  it('a fake clock takes a duration as text, and refuses what is no time, so that it never becomes NaN', async () => {
+  it('a fake clock takes a duration as text, and refuses anything else, so that it never becomes NaN', async () => {
     const clock = new FakeClock()
     const started = clock.now()
     await clock.advance('30s')

@@ -40,7 +40,7 @@ describe('three people and a document', () => {
   const iconOf = (window: EditorWindow) =>
     window.page.evaluate(() => document.querySelector('link[rel~="icon"]')?.getAttribute('href'))
 
-  it('see each other: who edits, who waits in which place, and who reads', async () => {
+  it('see each other: the holder, the waiters with their places, and the readers', async () => {
     const [mika, jonas, aoi] = await open()
     const seen = (window: EditorWindow) =>
       window.page.locator('.hf-banner .hf-people .hf-hidden').allTextContents()

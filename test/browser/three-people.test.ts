@@ -159,7 +159,7 @@ describe('an hour with three people and one document', () => {
     })
   })
 
-  it('an hour with three people: one asks and gets it, past the one who waits', async () => {
+  it('an hour with three people: one asks and gets it, past a waiter', async () => {
     await jonas.write('Mika: opens\nMika: lunch\nJonas: agrees')
     await mika.press('Ask for it')
     await all('past', {

@@ -28,7 +28,7 @@ export class Program {
       this.stderr += text
     })
     this.ended = this.#end()
-    // Who waits for something else first still gets the rejection later.
+    // A caller that awaits something else first still gets the rejection later.
     this.ended.catch(() => {})
   }
 

@@ -29,6 +29,12 @@ const RULES: readonly Rule[] = [
     right: 'the number, with its unit',
   },
   { wrong: /\bof whom\b/gi, right: 'the noun' },
+  {
+    wrong:
+      /\b(that|which) (is|are) none\b|\bwhat is no \b|\b(is|are) none of\b|\bwhom nobody\b|\bwho waits\b|\bso (many|long) (a|it|they)\b/gi,
+    right: 'the noun: the waiters, a wrong value, how long',
+  },
+  { wrong: /\bin vain\b/gi, right: 'without success' },
   { wrong: /\bwhosoever\b|\bwhoever\b/gi, right: 'no matter who, or the noun' },
 ]
 
@@ -53,6 +59,9 @@ describe('the words', () => {
     ['the waiting list', 'queue'],
     ['after every so many rows', 'the number, with its unit'],
     ['/** So many milliseconds', 'the number, with its unit'],
+    ['a message that is none', 'the noun: the waiters, a wrong value, how long'],
+    ['it tells who waits', 'the noun: the waiters, a wrong value, how long'],
+    ['asked in vain', 'without success'],
     ['granted whoever waits', 'no matter who, or the noun'],
   ])('the words "%s" are found, and the message names "%s"', (text, right) => {
     expect(wrongWordsIn(text, 'x.ts').join()).toContain(right)

@@ -66,7 +66,7 @@ describe('npm run test:explore', () => {
     expect(repaired.values[0]?.[0]).toBe(counterexample)
   })
 
-  it('npm run test:explore refuses a time that is none', async () => {
+  it('npm run test:explore refuses a wrong time', async () => {
     const { code, output } = await explore('--minutes', 'ten')
     expect(code).toBe(1)
     expect(output).toContain('--minutes: expected a number above 0, got ten')

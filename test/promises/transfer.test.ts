@@ -144,8 +144,8 @@ describe('a lease that is handed over', () => {
     ['a ticket of another store', { ...ticket, store: 'redis' }],
     ['no id', { ...ticket, id: 7 }],
     ['no token', { ...ticket, token: '5' }],
-    ['a name that is none', { ...ticket, resource: '' }],
-    ['a TTL that is none', { ...ticket, ttl: -1 }],
+    ['an empty name', { ...ticket, resource: '' }],
+    ['a negative TTL', { ...ticket, ttl: -1 }],
   ])('a lease that is handed over is not adopted with %s for a ticket', async (_, value) => {
     const { leases } = setUp()
     await expect(leases.adopt(value as LeaseTicket)).rejects.toMatchObject({ code: 'invalid-argument' })

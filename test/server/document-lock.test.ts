@@ -352,7 +352,7 @@ describe('the lock of a document, outside of a browser', () => {
     expect(mika.state).toMatchObject({ phase: 'held', request: null })
   })
 
-  it('the lock of a document, outside of a browser refuses what is no room, no address', () => {
+  it('the lock of a document, outside of a browser refuses a wrong room and a wrong address', () => {
     expect(() => createDocumentLock({ url: server.url, roomId: '' })).toThrow(
       'roomId: expected a non-empty string, got ""',
     )

@@ -44,7 +44,7 @@ noticesMistake('http', 'expiry by the clock of the caller', options)
 type Pair = Awaited<ReturnType<typeof openPair>>
 
 describe('httpStore', () => {
-  it('httpStore refuses what is no address', () => {
+  it('httpStore refuses a wrong address', () => {
     expect(() => httpStore('not an address')).toThrow(/url: expected an address/)
   })
 

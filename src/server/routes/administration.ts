@@ -152,7 +152,7 @@ function figureRoutes(service: Service): Route[] {
   ]
 }
 
-/** Who waits or only looks is not in the leases, which programs may observe. Administrators see them. */
+/** Programs may observe the leases, which do not name waiters and readers. Only administrators see those. */
 async function maySeePeople({ authorize }: Service, identity: Identity): Promise<boolean> {
   return authorize(identity, 'admin', '')
 }
@@ -179,7 +179,7 @@ interface ShownQueue {
 }
 
 /**
- * Who waits for these resources, in one call to the store. If the store keeps no queue, only the rooms are known, by
+ * The waiters of these resources, in one call to the store. If the store keeps no queue, only the rooms are known, by
  * what the nodes have told each other.
  */
 async function queuesOf(

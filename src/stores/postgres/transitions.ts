@@ -171,7 +171,7 @@ begin
       r := ${fn('make')}(a.resource);
       made_at := r.ended_at;
     end if;
-    -- A repeated request is granted again, no matter who waits.
+    -- A repeated request is granted again, past all waiters.
     if r.first_place is not null and r.id is distinct from a.id and not exists (
       select from ${shared} s where s.resource = a.resource and s.id = a.id and s.kept_until is null
     ) then

@@ -8,7 +8,7 @@ export const holdingCases: readonly Case[] = [
     async run({ store, supports }) {
       check(store.kind.length > 0, 'the store has a kind')
       checkEqual(store.supports, supports, 'supports')
-      checkEqual('waiting' in store, supports.queue, 'whether it can tell who waits')
+      checkEqual('waiting' in store, supports.queue, 'whether it can list the waiters')
     },
   },
   {

@@ -117,7 +117,7 @@ export const managingCases: readonly Case[] = [
     },
   },
   {
-    title: 'tells who waits for several resources at once, and how many they are',
+    title: 'lists and counts the waiters of several resources at once',
     needs: ['queue'],
     async run({ store, peer }) {
       const waitFor = (resource: string, owner: string) =>

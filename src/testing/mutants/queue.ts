@@ -210,7 +210,7 @@ export const queueMutants = mutants({
     },
   },
   'waiting that counts only what it shows': {
-    caughtBy: 'tells who waits for several resources at once, and how many they are',
+    caughtBy: 'lists and counts the waiters of several resources at once',
     mutate: (store) => ({
       async waiting(query) {
         const queues = (await store.waiting?.(query)) ?? []

@@ -18,7 +18,7 @@ import { runner, runSuite, withGlobals } from './suite.ts'
 
 const ASK = { resource: 'r', id: 'a', owner: 'surface', ttl: 60_000 }
 
-/** Clocks, faults, the suite for stores and the browser that is none, as docs/testing.md uses them. */
+/** Clocks, faults, the suite for stores and the fake browser, as docs/testing.md uses them. */
 export async function testingCase(): Promise<void> {
   await movesClock()
   await losesConnection()

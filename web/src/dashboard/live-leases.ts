@@ -36,7 +36,7 @@ export interface LiveLease extends ObservedLease {
   readonly span: number | null
 }
 
-/** Who waits for a resource, and who has its room open. */
+/** The waiters of a resource, and the people who have its room open. */
 export interface Crowd {
   /** `null`: the store keeps no queue. */
   readonly waiting: number | null
