@@ -76,46 +76,21 @@ interface Folders {
 
 const VERSION = 1
 
-export function createArchive(open: () => Directory | Promise<Directory>): Archive {
+type OpenRoot = () => Directory | Promise<Directory>
+
+export function createArchive(open: OpenRoot): Archive {
   /** Kept for the next save, because opening them takes longer than the commit. */
   let known: Folders | undefined
 
   return {
     async scan() {
-      const found = await folders(false)
-      if (!found) return { current: null, named: null, saves: [], incomplete: [], unlisted: Infinity }
-      const [pointer, index, ids] = await Promise.all([
-        readText(found.autosave, 'current.json'),
-        readText(found.autosave, 'index.json'),
-        idsIn(found.history),
-      ])
-      const listed = new Map(parseIndex(index).map((save) => [save.id, save]))
-      const saves: SaveInfo[] = []
-      const incomplete: string[] = []
-      let failure: unknown
-      const inspected = ids.map(async (id) => {
-        try {
-          const save = await inspect(found.history, id, listed.get(id))
-          if (save) saves.push(save)
-          else incomplete.push(id)
-        } catch (error) {
-          // The file may be readable later, so it is not incomplete. The other files count without it.
-          failure = error
-        }
-      })
-      await Promise.all(inspected)
-      if (failure && saves.length === 0) throw failure
-      saves.sort((a, b) => (a.id < b.id ? 1 : -1))
-      const named = parsePointer(pointer)
-      const newest = saves.find(({ id }) => id === named) ?? saves[0]
-      // The checksum of the current save decides about conflicts and journals, so the index is not enough.
-      const current = newest ? ((await readHead(found.history, newest.id).catch(() => null)) ?? newest) : null
-      const unlisted = listed.size > 0 ? saves.filter(({ id }) => !listed.has(id)).length : Infinity
-      return { current, named, saves, incomplete, unlisted }
+      const found = await openFolders(open, false)
+      if (found) return contentsOf(found)
+      return { current: null, named: null, saves: [], incomplete: [], unlisted: Infinity }
     },
 
     async load(id) {
-      const found = await folders(false)
+      const found = await openFolders(open, false)
       const file = found && (await readText(found.history, fileNameOf(id)))
       const save = file ? decodeSave(file) : null
       return save?.id === id ? save : null
@@ -126,20 +101,20 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       // The file is missing if the user has cleared the site's data. In Chromium, creating a file through an old handle
       // would break the directory for every tab. Looking for a file is harmless.
       if (!known || !current) {
-        known = await folders(true)
+        known = await openFolders(open, true)
         current = await known.autosave.getFileHandle('current.json', { create: true })
       }
       return openDraft(known, current, { id, index })
     },
 
     async remove(ids) {
-      const found = known ?? (await folders(false))
+      const found = known ?? (await openFolders(open, false))
       await Promise.all(ids.map((id) => found && removeFile(found.history, fileNameOf(id))))
     },
 
     async hasSpace(id, bytes) {
       if (bytes <= 0) return true
-      const { history } = await folders(true)
+      const { history } = await openFolders(open, true)
       const writer = await openWriter(history, fileNameOf(id))
       try {
         for (const piece of piecesOf(' '.repeat(bytes), bytes)) await writer.write(piece)
@@ -152,20 +127,51 @@ export function createArchive(open: () => Directory | Promise<Directory>): Archi
       }
     },
   }
+}
 
-  async function folders(create: true): Promise<Folders>
-  async function folders(create: boolean): Promise<Folders | null>
-  async function folders(create: boolean): Promise<Folders | null> {
-    try {
-      const root = await open()
-      const project = await root.getDirectoryHandle('project', { create })
-      const autosave = await project.getDirectoryHandle('autosave', { create })
-      return { autosave, history: await autosave.getDirectoryHandle('history', { create }) }
-    } catch (error) {
-      if (!create && isMissing(error)) return null
-      throw error
-    }
+async function openFolders(open: OpenRoot, create: true): Promise<Folders>
+async function openFolders(open: OpenRoot, create: boolean): Promise<Folders | null>
+async function openFolders(open: OpenRoot, create: boolean): Promise<Folders | null> {
+  try {
+    const root = await open()
+    const project = await root.getDirectoryHandle('project', { create })
+    const autosave = await project.getDirectoryHandle('autosave', { create })
+    return { autosave, history: await autosave.getDirectoryHandle('history', { create }) }
+  } catch (error) {
+    if (!create && isMissing(error)) return null
+    throw error
   }
+}
+
+async function contentsOf({ autosave, history }: Folders): Promise<Contents> {
+  const [pointer, index, ids] = await Promise.all([
+    readText(autosave, 'current.json'),
+    readText(autosave, 'index.json'),
+    idsIn(history),
+  ])
+  const listed = new Map(parseIndex(index).map((save) => [save.id, save]))
+  const saves: SaveInfo[] = []
+  const incomplete: string[] = []
+  let failure: unknown
+  const inspected = ids.map(async (id) => {
+    try {
+      const save = await inspect(history, id, listed.get(id))
+      if (save) saves.push(save)
+      else incomplete.push(id)
+    } catch (error) {
+      // The file may be readable later, so it is not incomplete. The other files count without it.
+      failure = error
+    }
+  })
+  await Promise.all(inspected)
+  if (failure && saves.length === 0) throw failure
+  saves.sort((a, b) => (a.id < b.id ? 1 : -1))
+  const named = parsePointer(pointer)
+  const newest = saves.find(({ id }) => id === named) ?? saves[0]
+  // The checksum of the current save decides about conflicts and journals, so the index is not enough.
+  const current = newest ? ((await readHead(history, newest.id).catch(() => null)) ?? newest) : null
+  const unlisted = listed.size > 0 ? saves.filter(({ id }) => !listed.has(id)).length : Infinity
+  return { current, named, saves, incomplete, unlisted }
 }
 
 /** Whether the current save has this content, and can be read: its head alone says nothing about the rest of the file. */

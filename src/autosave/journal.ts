@@ -95,9 +95,7 @@ export function createPageJournal(options: PageJournalOptions): PageJournal {
       return news
     },
     searchNews(current) {
-      const unsaved = readOthers().filter(
-        (other) => continues(other, current) && other.checksum !== current?.checksum,
-      )
+      const unsaved = readOthers().filter((other) => isUnsaved(other, current))
       news = unsaved.map(versionOf).filter((version) => !dismissed.has(version))
     },
     dismiss(offered) {
@@ -164,6 +162,11 @@ function isFull(error: unknown): boolean {
 /** Whether the state of a journal is based on the current save. */
 export function continues({ base, ownChecksums }: JournaledSave, current: SaveInfo | null): boolean {
   return base === (current?.id ?? null) || ownChecksums.includes(current?.checksum ?? '')
+}
+
+/** Whether it has edits of its own on top of the current save. */
+function isUnsaved(save: JournaledSave, current: SaveInfo | null): boolean {
+  return continues(save, current) && save.checksum !== current?.checksum
 }
 
 /** A page may write its journal again, so the key alone does not say what is in it. */

@@ -82,40 +82,51 @@ export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
   }
 
   /** Resolves with the results of the requests when the whole transaction is complete. */
-  async function transact(
+  function transact(
     mode: IDBTransactionMode,
     start: (items: IDBObjectStore) => readonly IDBRequest[],
   ): Promise<readonly unknown[]> {
-    opened ??= open()
-    const database = await opened.catch(fail)
-    return new Promise<readonly unknown[]>((resolve, reject) => {
-      const transaction = database.transaction(ITEMS, mode)
-      const requests = start(transaction.objectStore(ITEMS))
-      transaction.oncomplete = () => resolve(requests.map((request) => request.result))
-      transaction.onabort = () => reject(transaction.error)
-    }).catch(fail)
+    opened ??= openDatabase(name, onEnd)
+    return opened.then((database) => inTransaction(database, mode, start)).catch(fail)
   }
 
-  async function open(): Promise<IDBDatabase> {
-    const request = indexedDB.open(name, 1)
-    request.onupgradeneeded = () => request.result.createObjectStore(ITEMS)
-    return new Promise((resolve, reject) => {
-      request.onerror = () => reject(request.error)
-      request.onsuccess = () => {
-        // Another tab deletes the database: do not block it. Or the browser has closed it, because the user deletes
-        // the data of the site. The next call opens the database again, when the old one is gone.
-        request.result.onclose = request.result.onversionchange = () => {
-          request.result.close()
-          opened = undefined
-          listeners.emit(null)
-        }
-        resolve(request.result)
-      }
-    })
+  /** The next call opens the database again, when the old one is gone. */
+  function onEnd(): void {
+    opened = undefined
+    listeners.emit(null)
   }
 
   function fail(cause: unknown): never {
     opened = undefined
     throw new LeaseError('store-failed', messageOf(cause), { cause })
   }
+}
+
+/** `onEnd`: another tab deletes the database, or the browser has closed it, because the user deletes the data of the site. */
+async function openDatabase(name: string, onEnd: () => void): Promise<IDBDatabase> {
+  const request = indexedDB.open(name, 1)
+  request.onupgradeneeded = () => request.result.createObjectStore(ITEMS)
+  return new Promise((resolve, reject) => {
+    request.onerror = () => reject(request.error)
+    request.onsuccess = () => {
+      request.result.onclose = request.result.onversionchange = () => {
+        request.result.close()
+        onEnd()
+      }
+      resolve(request.result)
+    }
+  })
+}
+
+function inTransaction(
+  database: IDBDatabase,
+  mode: IDBTransactionMode,
+  start: (items: IDBObjectStore) => readonly IDBRequest[],
+): Promise<readonly unknown[]> {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(ITEMS, mode)
+    const requests = start(transaction.objectStore(ITEMS))
+    transaction.oncomplete = () => resolve(requests.map((request) => request.result))
+    transaction.onabort = () => reject(transaction.error)
+  })
 }

@@ -9,6 +9,7 @@ const MAX_LETS = 8
 const MAX_PARAMETERS = 4
 
 const IN_A_PAGE = 'a class is larger in a page, and the part is at its ceiling in size.test.ts'
+const SMALL = 'functions of at most 30 lines over two variables, which read from top to bottom'
 const SQL = 'one function of the database, which a person can read and paste as one text'
 const STEP = 'a step of the protocol: all steps take the row, the time and the effects in this order'
 
@@ -21,10 +22,9 @@ const LONGER: Readonly<Record<string, string>> = {
   'project/project-locks.ts#createProjectLocks': IN_A_PAGE,
   'sync/reader.ts#createReader': IN_A_PAGE,
   'sync/view.ts#createView': IN_A_PAGE,
-  'stores/browser/tab-locks.ts#tabLocks': IN_A_PAGE,
-  'stores/browser/frozen-tabs-protocol.ts#createProtocol': IN_A_PAGE,
-  'stores/browser/gated-file.ts#gatedFile': IN_A_PAGE,
-  'project/lock-file-store.ts#lockFileStore': IN_A_PAGE,
+  'stores/browser/tab-locks.ts#tabLocks': SMALL,
+  'stores/browser/frozen-tabs-protocol.ts#createProtocol': SMALL,
+  'stores/browser/gated-file.ts#gatedFile': SMALL,
   'stores/mysql/full-transitions.ts#ask': SQL,
   'stores/mysql/transitions.ts#acquire': SQL,
   'stores/postgres/shared-ends.ts#free': SQL,
@@ -32,9 +32,6 @@ const LONGER: Readonly<Record<string, string>> = {
   'stores/postgres/shared-queue.ts#sharedQueue': SQL,
   'stores/postgres/transitions.ts#acquire': SQL,
   'stores/postgres/transitions.ts#release': SQL,
-  'autosave/archive.ts#createArchive': 'ten methods without state of their own, over one directory',
-  'autosave/journal.ts#createPageJournal': 'one variable, and small functions around it',
-  'sync/indexeddb-storage.ts#indexedDbStorage': 'the methods of the port, each a few lines',
   'testing/fake-browser/index.ts#fakeBrowser': 'the methods of a fake, which nobody extends',
   'testing/node/describe-torture.ts#describeTorture': 'a list of tests, which reads from top to bottom',
 }
