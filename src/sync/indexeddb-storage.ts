@@ -1,6 +1,7 @@
 import { expectText, isObject } from '../base/arguments.ts'
 import { createEmitter } from '../base/emitter.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
+import { openDatabase } from '../base/open-database-browser.ts'
 import { isDeepEqual } from './json.ts'
 import {
   type Items,
@@ -86,7 +87,7 @@ export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
     mode: IDBTransactionMode,
     start: (items: IDBObjectStore) => readonly IDBRequest[],
   ): Promise<readonly unknown[]> {
-    opened ??= openDatabase(name, onEnd)
+    opened ??= openDatabase(name, ITEMS, onEnd)
     return opened.then((database) => inTransaction(database, mode, start)).catch(fail)
   }
 
@@ -100,22 +101,6 @@ export function indexedDbStorage(name = 'holdfast-sync'): IndexedDbStorage {
     opened = undefined
     throw new LeaseError('store-failed', messageOf(cause), { cause })
   }
-}
-
-/** `onEnd`: another tab deletes the database, or the browser has closed it, because the user deletes the data of the site. */
-async function openDatabase(name: string, onEnd: () => void): Promise<IDBDatabase> {
-  const request = indexedDB.open(name, 1)
-  request.onupgradeneeded = () => request.result.createObjectStore(ITEMS)
-  return new Promise((resolve, reject) => {
-    request.onerror = () => reject(request.error)
-    request.onsuccess = () => {
-      request.result.onclose = request.result.onversionchange = () => {
-        request.result.close()
-        onEnd()
-      }
-      resolve(request.result)
-    }
-  })
 }
 
 function inTransaction(

@@ -1,3 +1,4 @@
+import { openDatabase } from '../../base/open-database-browser.ts'
 import { type CopyRecord, isCopyRecord } from './copy-record.ts'
 
 const DATABASE = 'holdfast-unsaved'
@@ -49,24 +50,12 @@ async function inStore<T>(
 }
 
 function open(): Promise<IDBDatabase> {
-  opening ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open(DATABASE, 1)
-    request.onupgradeneeded = () => request.result.createObjectStore(STORE)
-    request.onerror = () => reject(request.error)
-    request.onsuccess = () => {
-      // The browser closes it when the user deletes the data of the site, or when a newer version opens it.
-      request.result.onclose = forget
-      request.result.onversionchange = forget
-      resolve(request.result)
-    }
-  })
-  opening.catch(() => {
-    opening = undefined
-  })
+  opening ??= openDatabase(DATABASE, STORE, forget)
+  opening.catch(forget)
   return opening
 }
 
+/** The next call opens it again. */
 function forget(): void {
-  opening?.then((database) => database.close()).catch(() => {})
   opening = undefined
 }

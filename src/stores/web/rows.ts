@@ -1,3 +1,4 @@
+import { openDatabase } from '../../base/open-database-browser.ts'
 import { type LeaseRow, newRow } from '../lease-row.ts'
 import { decodeRow, encodeRow } from '../stored-lease.ts'
 
@@ -23,25 +24,13 @@ export function indexedDbRecords(name: string): LeaseRecords {
   let opening: Promise<IDBDatabase> | undefined
 
   function open(): Promise<IDBDatabase> {
-    opening ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open(name, 1)
-      request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: 'resource' })
-      request.onerror = () => reject(request.error)
-      request.onsuccess = () => {
-        // The browser closes it when the user deletes the data of the site, or when a newer version opens it.
-        request.result.onclose = forget
-        request.result.onversionchange = forget
-        resolve(request.result)
-      }
-    })
-    opening.catch(() => {
-      opening = undefined
-    })
+    opening ??= openDatabase(name, STORE, forget, { keyPath: 'resource' })
+    opening.catch(forget)
     return opening
   }
 
+  /** The next call opens it again. */
   function forget(): void {
-    opening?.then((database) => database.close()).catch(() => {})
     opening = undefined
   }
 
@@ -65,7 +54,10 @@ export function indexedDbRecords(name: string): LeaseRecords {
         .filter((row) => row !== null),
     put: async (row) => void (await inStore('readwrite', (store) => store.put(encodeRecord(row)))),
     remove: async (resource) => void (await inStore('readwrite', (store) => store.delete(resource))),
-    close: forget,
+    close() {
+      opening?.then((database) => database.close()).catch(() => {})
+      forget()
+    },
   }
 }
 
