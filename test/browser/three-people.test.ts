@@ -14,7 +14,7 @@ interface Moment {
   /** What the banner says to each. */
   readonly banners: Readonly<Record<Name, string>>
   readonly editing?: Name
-  /** Who waits, the next one first. The others read. */
+  /** The waiters, the next one first. The others read. */
   readonly line?: readonly Name[]
   /** Whose page calls, in its title and icon. */
   readonly called?: Name

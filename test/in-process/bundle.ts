@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-/** Of `test/hang-limit.ts`: what waits in vain for something that a fault prevents ends soon. */
+/** Of `test/hang-limit.ts`: a wait that a fault keeps from ending is cut short. */
 export const HANG_MS = 2000
 
 export interface BundleOptions {

@@ -86,7 +86,7 @@ export function DocumentList({ roomId, state, words }: DocumentListProps) {
 }
 
 /**
- * Of a document that is not open here: who edits, and who waits. Its readers are not known, because who sees them is in
+ * Of a document that is not open here: the holder and the waiters. Its readers are not known, because who sees them is in
  * view there, too.
  */
 function facesOf(lock: RoomLock | undefined, line: RoomLine | undefined): Face[] {

@@ -24,7 +24,7 @@ export interface RoomLocks {
   readonly lines: ReadonlyMap<string, RoomLine>
 }
 
-/** Who waits for a document. */
+/** The waiters of a document. */
 export interface RoomLine {
   readonly count: number
   /** The first ones, in their order. */
