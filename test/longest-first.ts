@@ -8,6 +8,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 export const LONGEST = [
   'test/sim/zoo.test.ts',
   'test/sim/sim.test.ts',
+  'test/sim/product.test.ts',
+  'test/sim/parts.test.ts',
+  'test/sim/documents-1.test.ts',
+  'test/sim/documents-2.test.ts',
   'test/stores/firestore.torture.test.ts',
   'test/docs/docs.test.ts',
   'test/stores/firestore.test.ts',

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkProperty } from '../../test/property.ts'
 import { fakeExtension, type Item, type Surface } from '../../test/sync/fake-extension.ts'
-import { type RegisterOperation, registerViolations, replicaViolations } from '../testing/history/index.ts'
+import { type Act, entitiesIn, idsWithoutEntity, SurfaceHistory } from '../../test/sync/surface-history.ts'
+import { replicaViolations } from '../testing/history/index.ts'
 import { STORAGE_KEYS } from './index.ts'
 
 const ids = ['a', 'b:b', '日本']
@@ -32,11 +33,9 @@ describe('contexts that write, die, and receive messages late, twice or not at a
   it('contexts that write, die, and receive messages late, twice or not at all agree with the storage and lose nothing, with the lock', async () => {
     await checkProperty(
       fc.asyncProperty(world, async (world) => {
-        const { run, surfaces, stored, settings } = await play(world, true)
-        expect(run.broken).toEqual([])
-        expect(registerViolations(run.history, new Map([...stored].map(([id, { n }]) => [id, n])))).toEqual(
-          [],
-        )
+        const { history, broken, surfaces, stored, settings } = await play(world, true)
+        expect(broken).toEqual([])
+        expect(history.violations(stored)).toEqual([])
         expect(replicaViolations(shownBy(surfaces), stored)).toEqual([])
         for (const surface of surfaces) {
           expect(surface.settings.themeToken).toBe(settings)
@@ -72,14 +71,15 @@ async function play({ seed, steps, flavour, area, layout, shards }: World, withL
   })
   const { browser, clock } = extension
   extension.startWorker()
-  const run = { history: [] as RegisterOperation[], broken: [] as string[] }
+  const history = new SurfaceHistory(() => clock.now())
+  const broken: string[] = []
   browser.onWrite(() => {
-    if (withLocks) run.broken.push(...idsWithoutEntity(browser.items(area)))
+    if (withLocks) broken.push(...idsWithoutEntity(browser.items(area)))
   })
 
   const open = (kind: 'Page' | 'Tab') => {
     const surface = extension[`open${kind}`]()
-    if (withLocks) watchForReturns(surface, run)
+    if (withLocks) history.watch(surface)
     return surface
   }
   const surfaces = [open('Page'), open('Page'), open('Tab')]
@@ -91,7 +91,7 @@ async function play({ seed, steps, flavour, area, layout, shards }: World, withL
       surfaces.splice(surfaces.indexOf(surface), 1)
       if (act === 'kill') surface.context.kill()
       else surface.close()
-    } else perform(surface, act, id, run.history, () => clock.now())
+    } else history.perform(surface, act as Act, id).catch(() => {})
     await clock.advance(pause)
   }
   calm = true
@@ -100,92 +100,11 @@ async function play({ seed, steps, flavour, area, layout, shards }: World, withL
   await clock.advance(2000)
   const items = browser.items(area)
   const { themeToken } = (items[STORAGE_KEYS.settings] ?? { themeToken: '#6441a5' }) as { themeToken: string }
-  return { run, surfaces, stored: entitiesIn(items, area), settings: themeToken }
+  return { history, broken, surfaces, stored: entitiesIn(items, area), settings: themeToken }
 }
 
 function shownBy(surfaces: readonly Surface[]): Map<string, ReadonlyMap<string, Item>> {
   return new Map(surfaces.map(({ context, state }, n) => [`${context.kind} ${n}`, new Map(state.entries)]))
-}
-
-type Act = 'set' | 'patch' | 'remove' | 'reset' | 'cleanup' | 'settings'
-
-function perform(
-  surface: Surface,
-  act: string,
-  id: string,
-  history: RegisterOperation[],
-  now: () => number,
-): void {
-  const n = history.length
-  const acts: Record<Act, () => Promise<unknown>> = {
-    set: () => surface.setEntity(id, { n }),
-    patch: () => surface.patchEntity(id, { checked: n % 2 === 0 }),
-    remove: () => surface.removeEntity(id),
-    reset: () => surface.reset(),
-    cleanup: () => surface.cleanupOrphans(),
-    settings: () => surface.updateSettings({ themeToken: `#${String(n).padStart(6, '0')}` }),
-  }
-  const done = acts[act as Act]()
-  if (act === 'cleanup' || act === 'settings') return void done.catch(() => {})
-  const operation: RegisterOperation = {
-    kind: act as RegisterOperation['kind'],
-    id: act === 'reset' ? undefined : id,
-    n,
-    start: now(),
-    end: Infinity,
-  }
-  history.push(operation)
-  done.then(
-    () => {
-      operation.end = now()
-    },
-    // A patch of a missing entity did nothing. After another failure it is unknown whether the write was done.
-    () => {},
-  )
-}
-
-/**
- * A value that was stored and then removed must not be shown again. The write of a value that is not yet stored may
- * still come after the removal.
- */
-function watchForReturns(
-  surface: Surface,
-  { history, broken }: { history: RegisterOperation[]; broken: string[] },
-): void {
-  const shown = new Map<string, number>()
-  const gone = new Set<number>()
-  const isStored = (n: number) => history.some((operation) => operation.n === n && operation.end < Infinity)
-  surface.subscribe((change) => {
-    if (change.type === 'entity') {
-      shown.set(change.id, change.entity.n)
-      if (gone.has(change.entity.n)) broken.push(`${change.id} (${change.entity.n}) came back`)
-    }
-    const removed = change.type === 'removed' ? [shown.get(change.id) ?? -1] : []
-    if (change.type === 'cleared') removed.push(...shown.values())
-    for (const n of removed) if (isStored(n)) gone.add(n)
-  })
-}
-
-function idsIn(items: Record<string, unknown>): string[] {
-  return Object.entries(items).flatMap(([key, value]) =>
-    key.startsWith(STORAGE_KEYS.index) ? (value as { ids: string[] }).ids : [],
-  )
-}
-
-function idsWithoutEntity(items: Record<string, unknown>): string[] {
-  return idsIn(items)
-    .filter((id) => !(STORAGE_KEYS.entityPrefix + id in items))
-    .map((id) => `${id} is in the index without its key`)
-}
-
-/** In `storage.sync` an entity exists as long as its key does. */
-function entitiesIn(items: Record<string, unknown>, area: string): Map<string, Item> {
-  const all = (items[STORAGE_KEYS.all] ?? {}) as Record<string, Item>
-  const { entityPrefix } = STORAGE_KEYS
-  const keys = Object.keys(items).filter((key) => key.startsWith(entityPrefix))
-  const ids = area === 'sync' ? keys.map((key) => key.slice(entityPrefix.length)) : idsIn(items)
-  const indexed = ids.map((id) => [id, items[STORAGE_KEYS.entityPrefix + id] as Item] as const)
-  return new Map([...Object.entries(all), ...indexed.filter(([, item]) => item)])
 }
 
 function mulberry32(seed: number): () => number {

@@ -1,4 +1,4 @@
-import type { Clock, LeaseStore, StoreEvent } from '../../src/core/index.ts'
+import type { Ask, Clock, LeaseStore, StoreEvent } from '../../src/core/index.ts'
 import type { Random, World } from './world.ts'
 
 /** A read of the monotonic clock takes a nanosecond, as on a real machine. */
@@ -136,6 +136,9 @@ export class SimProcess implements Clock {
             ...(lost && { lost: () => this.deliver(lost) }),
           }),
         ),
+      ...(store.acquireAll && {
+        acquireAll: (asks: readonly Ask[]) => through((store as Required<LeaseStore>).acquireAll(asks)),
+      }),
       renew: (ask) => through(store.renew(ask)),
       release: (ask) => through(store.release(ask)),
       read: (resources) => through(store.read(resources)),

@@ -16,6 +16,7 @@ const GLOBALS = [
   'indexedDB',
   'fetch',
   'Headers',
+  'Request',
   'Response',
   'WebSocket',
   'BroadcastChannel',

@@ -1,5 +1,6 @@
 import type { Ask, Lease, LeaseStore } from '../../src/core/index.ts'
 import { type LeaseOperation, leaseViolations } from '../../src/testing/history/index.ts'
+import { Coverage } from './coverage.ts'
 import type { SimProcess } from './process.ts'
 import type { World } from './world.ts'
 
@@ -26,6 +27,7 @@ interface Handle {
 export class Referee {
   readonly violations: string[] = []
   readonly trace: string[] = []
+  readonly coverage = new Coverage()
   /** Off while the store's own clock jumps: then tokens are all that is promised. */
   #exclusive = true
   #hasJumped = false
@@ -88,6 +90,19 @@ export class Referee {
         if (forced && replace !== 'any') forced.token = replace
         return answer
       },
+      ...(store.acquireAll && {
+        acquireAll: async (asks: readonly Ask[]) => {
+          const asked = asks.map((ask) => this.#record('acquire', ask))
+          const grants = (await store.acquireAll?.(asks)) ?? null
+          for (const [n, one] of asked.entries()) {
+            one.end = this.#world.now
+            one.token = grants?.[n]?.lease.token
+          }
+          const names = asks.map(({ resource }) => resource).join(' and ')
+          if (grants) this.note('store', () => `grants ${names} to ${asks[0]?.owner} together`)
+          return grants
+        },
+      }),
       renew: async (ask) => {
         const asked = this.#record('renew', ask)
         const renewal = await store.renew(ask)
@@ -141,27 +156,40 @@ export class Referee {
       acquire: async (ask) => {
         const sent = moment()
         const answer = await store.acquire(ask)
-        if (answer.granted) this.#moveDeadline(ask, sent)
+        if (answer.granted) this.#moveDeadline(process, ask, sent)
         return answer
       },
+      ...(store.acquireAll && {
+        acquireAll: async (asks: readonly Ask[]) => {
+          const sent = moment()
+          const grants = (await store.acquireAll?.(asks)) ?? null
+          if (grants) for (const ask of asks) this.#moveDeadline(process, ask, sent)
+          return grants
+        },
+      }),
       renew: async (ask) => {
         const sent = moment()
         const answer = await store.renew(ask)
         const now = moment()
-        const old = this.#deadlines.get(ask.id)
-        // What was lost stays lost, whatever the store says later.
-        if (answer.ok && old && now.monotonic < old.monotonic && now.wall < old.wall)
-          this.#moveDeadline(ask, sent)
+        const old = this.#deadlines.get(keyOf(process, ask.id))
+        // What was lost stays lost, whatever the store says later. Without a deadline, the process adopts the lease.
+        if (answer.ok && (!old || (now.monotonic < old.monotonic && now.wall < old.wall)))
+          this.#moveDeadline(process, ask, sent)
         return answer
       },
     }
   }
 
-  #moveDeadline({ id, ttl }: { readonly id: string; readonly ttl: number }, sent: Deadline): void {
+  #moveDeadline(
+    process: SimProcess,
+    { id, ttl }: { readonly id: string; readonly ttl: number },
+    sent: Deadline,
+  ): void {
+    const key = keyOf(process, id)
     const span = ttl * (1 - DRIFT)
     const deadline = { monotonic: sent.monotonic + span, wall: sent.wall + span }
-    const old = this.#deadlines.get(id)
-    if (!old || deadline.monotonic > old.monotonic) this.#deadlines.set(id, deadline)
+    const old = this.#deadlines.get(key)
+    if (!old || deadline.monotonic > old.monotonic) this.#deadlines.set(key, deadline)
   }
 
   /** A manager handed this lease to its caller. */
@@ -208,7 +236,7 @@ export class Referee {
   /** Looks at the handle just after its deadline, however often that moves. */
   #guardDeadline(handle: Handle): void {
     const { process, lease } = handle
-    const deadline = this.#deadlines.get(lease.id)
+    const deadline = this.#deadlines.get(keyOf(process, lease.id))
     const spanMs = (lease.expiresAt ?? 0) - lease.acquiredAt
     // Every answer to an earlier renewal has come by then.
     lease.signal.addEventListener('abort', () =>
@@ -223,7 +251,7 @@ export class Referee {
     process.setTimer(
       () => {
         if (handle.released || lease.signal.aborted) return
-        const current = this.#deadlines.get(lease.id) as Deadline
+        const current = this.#deadlines.get(keyOf(process, lease.id)) as Deadline
         if (process.monotonic() < current.monotonic) return this.#guardDeadline(handle)
         if (lease.held) this.violate(`${this.name(lease.id)} of ${process.name} is held after its deadline`)
         if (!lease.signal.aborted)
@@ -247,6 +275,11 @@ export class Referee {
     }
     this.#highestWrite.set(resource, { id, token })
   }
+}
+
+/** A lease that was handed over has another deadline in the next process. */
+function keyOf(process: SimProcess, id: string): string {
+  return `${process.name} ${id}`
 }
 
 export type { Handle }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Plan, TROUBLES } from './product/plan.ts'
-import { shrink } from './product/shrink.ts'
+import { DOCUMENT_TROUBLES, type Plan } from './product/plan.ts'
+import { smallerPlans } from './product/smaller-plans.ts'
+import { shrink } from './shrink.ts'
 import { WORLDS, type WorldName } from './worlds.ts'
 
 describe('a simulated world', () => {
@@ -15,20 +16,26 @@ describe('a simulated world', () => {
 
   it('a failing run is made smaller until nothing can be left out', async () => {
     const weather = { delay: [1, 400], lose: 0.1, cut: 0.1, double: 0.1 } as const
-    const troubles = TROUBLES.map((kind, n) => ({ at: n * 100, kind, ms: 10, whom: 0.5 }))
+    const troubles = DOCUMENT_TROUBLES.map((kind, n) => ({ at: n * 100, kind, ms: 10, whom: 0.5 }))
     const plan: Plan = {
-      people: 3,
-      nodes: 3,
+      documents: { people: 3, nodes: 3 },
+      jobs: { workers: 2, jobs: 3 },
       stormMs: 30_000,
       paceMs: 600,
       outside: weather,
       inside: weather,
       troubles,
     }
-    const fails = async ({ people, troubles, inside }: Plan) =>
-      people > 1 && inside.lose > 0 && troubles.some(({ kind }) => kind === 'a node crashes')
-    const smallest = await shrink(plan, fails)
-    expect(smallest).toMatchObject({ people: 2, nodes: 1, inside: { lose: 0.1, cut: 0, double: 0 } })
+    const fails = async ({ documents, troubles, inside }: Plan) =>
+      Number(documents?.people) > 1 &&
+      inside.lose > 0 &&
+      troubles.some(({ kind }) => kind === 'a node crashes')
+    const smallest = await shrink(plan, smallerPlans, fails)
+    expect(smallest).toMatchObject({
+      documents: { people: 2, nodes: 1 },
+      inside: { lose: 0.1, cut: 0, double: 0 },
+    })
+    expect(smallest).not.toHaveProperty('jobs')
     expect(smallest.outside.lose).toBe(0)
     expect(smallest.troubles.map(({ kind }) => kind)).toEqual(['a node crashes'])
     expect(smallest.stormMs).toBeLessThan(1000)

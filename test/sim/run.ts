@@ -39,7 +39,7 @@ async function replay(worlds: readonly WorldName[], seed: number): Promise<void>
     const { run, shortest } = await WORLDS[world]()
     const whole = await run(seed, { trace: true })
     const isFailed = whole.violations.length > 0
-    const { trace, violations } = isFailed && shortest ? await shortest(seed) : whole
+    const { trace, violations } = isFailed ? await shortest(seed) : whole
     console.log(trace.join('\n'))
     console.log(`\n${world}, seed ${seed}: ${violations.join('\n') || 'no violation'}`)
     if (isFailed) process.exitCode = 1

@@ -69,3 +69,19 @@ export function drawScenario(world: World): Scenario {
     },
   }
 }
+
+/** Smaller scenarios, the boldest steps first. */
+export function* smallerScenarios(scenario: Scenario): Generator<Scenario> {
+  const { clients, resources, shares, network, every, duration, ttl } = scenario
+  if (clients > 1) yield { ...scenario, clients: clients - 1 }
+  if (resources.length > 1) yield { ...scenario, resources: resources.slice(0, 1) }
+  for (const kind of Object.keys(every) as (keyof Scenario['every'])[])
+    if (every[kind] < Infinity) yield { ...scenario, every: { ...every, [kind]: Infinity } }
+  for (const fault of Object.keys(network) as (keyof Faults)[])
+    if (fault !== 'delay' && network[fault]) yield { ...scenario, network: { ...network, [fault]: 0 } }
+  if (Number(network.delay?.[1]) > 2) yield { ...scenario, network: { ...network, delay: [0, 2] } }
+  for (const kept of ['atLeast', 'lockDelay'] as const) if (scenario[kept]) yield { ...scenario, [kept]: 0 }
+  if (shares.length > 1 || shares[0] !== undefined) yield { ...scenario, shares: [undefined] }
+  for (const shorter of [duration / 2, duration * 0.8])
+    if (shorter > 2 * ttl) yield { ...scenario, duration: shorter }
+}

@@ -13,25 +13,36 @@ export interface SimulationOptions {
   readonly trace?: boolean
   /** Wraps the store, for planting a bug in it. */
   readonly store?: (store: LeaseStore) => LeaseStore
+  /** Instead of the scenario that the seed draws. */
+  readonly scenario?: Scenario
 }
 
 export interface Outcome {
   readonly seed: number
   readonly violations: readonly string[]
   readonly trace: readonly string[]
+  readonly scenario: Scenario
+  readonly coverage: ReadonlyMap<string, number>
 }
 
 /** One run of a few virtual minutes: faults, then calm, then the books are checked. The seed decides everything. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Outcome> {
   const world = new World(seed)
   const referee = new Referee(world, options.trace ?? false)
-  const scenario = drawScenario(world)
+  const drawn = drawScenario(world)
+  const { scenario = drawn } = options
   referee.note('scenario', () => JSON.stringify(scenario))
   const run = new Run(world, referee, scenario, options.store ?? ((store) => store))
   await run.storm()
   await run.calm()
   referee.judgeHistory()
-  return { seed, violations: referee.violations, trace: referee.trace }
+  return {
+    seed,
+    scenario,
+    violations: referee.violations,
+    trace: referee.trace,
+    coverage: referee.coverage.counts,
+  }
 }
 
 class Run {
@@ -55,17 +66,24 @@ class Run {
   }
 
   async storm(): Promise<void> {
-    const { clients, every, duration, ttl } = this.#scenario
+    const { clients, every, duration, ttl, network, shares, atLeast, lockDelay } = this.#scenario
+    const { coverage } = this.#referee
+    for (const [fault, how] of Object.entries(network)) if (how) coverage.hit(`network: ${fault}`)
+    for (const share of shares) coverage.hit(`share: ${share ?? 'exclusive'}`)
+    if (atLeast) coverage.hit('kept: atLeast')
+    if (lockDelay) coverage.hit('kept: lockDelay')
     for (let n = 0; n < clients; n++) this.#startClient()
-    this.#repeat(every.pause, () => this.#stop(false))
-    this.#repeat(every.suspend, () => this.#stop(true))
-    this.#repeat(every.crash, () => this.#crash())
-    this.#repeat(every.partition, () => this.#disturb([this.#world.pick(this.#clients)], { loseRequest: 1 }))
-    this.#repeat(every.outage, () => this.#disturb(this.#clients, { failBefore: 1 }))
-    this.#repeat(every.clientJump, () => this.#jumpClient())
-    this.#repeat(every.storeJump, () => this.#jump(this.#storeProcess, -1))
-    this.#repeat(every.force, () => this.#force())
-    this.#repeat(ttl * 2, () => void this.#store.sweep({ limit: 10 }))
+    this.#repeat('pause', every.pause, () => this.#stop(false))
+    this.#repeat('suspend', every.suspend, () => this.#stop(true))
+    this.#repeat('crash', every.crash, () => this.#crash())
+    this.#repeat('partition', every.partition, () =>
+      this.#disturb([this.#world.pick(this.#clients)], { loseRequest: 1 }),
+    )
+    this.#repeat('outage', every.outage, () => this.#disturb(this.#clients, { failBefore: 1 }))
+    this.#repeat('clientJump', every.clientJump, () => this.#jumpClient())
+    this.#repeat('storeJump', every.storeJump, () => this.#jump(this.#storeProcess, -1))
+    this.#repeat('force', every.force, () => this.#force())
+    this.#repeat('sweep', ttl * 2, () => void this.#store.sweep({ limit: 10 }))
     await this.#world.runUntil(duration)
     this.#stormy = false
   }
@@ -189,7 +207,13 @@ class Run {
   #startClient(): void {
     const client = this.#newClient()
     this.#clients.push(client)
-    void client.work(this.#scenario.resources)
+    void client.work(this.#scenario.resources, () => this.#nextOf(client))
+  }
+
+  /** Another client that runs. */
+  #nextOf(client: Client): Client | undefined {
+    const others = this.#clients.filter((other) => other !== client && other.process.running)
+    return others.length > 0 ? this.#world.pick(others) : undefined
   }
 
   #newClient(): Client {
@@ -210,11 +234,12 @@ class Run {
     return 1 + RATE_ERROR * (world.chance(0.5) ? world.pick([-1, 1]) : world.between(-1, 1))
   }
 
-  #repeat(mean: number, fault: () => void): void {
+  #repeat(name: string, mean: number, fault: () => void): void {
     if (mean === Infinity) return
     const again = () => {
       this.#world.after(mean * (0.2 + 1.6 * this.#world.random()), () => {
         if (!this.#stormy) return
+        this.#referee.coverage.hit(`fault: ${name}`)
         fault()
         again()
       })
@@ -283,6 +308,7 @@ class Run {
     const { ttl } = this.#scenario
     const answer = await this.#store.acquire({ ...thief, owner: 'thief', ttl, replace: 'any' })
     if (!answer.granted) this.#referee.violate('a steal was refused')
+    else this.#referee.coverage.hit(`steal: ${answer.replaced ? 'from a holder' : 'of what is free'}`)
     const [found = []] = await this.#store.read([resource])
     if (found.length !== 1) this.#referee.violate(`a steal left ${found.length} holders`)
     await this.#store.release(thief)

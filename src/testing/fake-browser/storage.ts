@@ -89,8 +89,11 @@ export function syncQuota(now: () => number): StorageAreaOptions['check'] {
   let times: number[] = []
   return (items, changedKeys) => {
     const minuteAgo = now() - 60_000
-    times = [...times.filter((time) => time > minuteAgo), now()]
-    if (times.length > 120) throw new Error('This request exceeds the MAX_WRITE_OPERATIONS_PER_MINUTE quota.')
+    times = times.filter((time) => time > minuteAgo)
+    // As in Chrome, a refused request does not count.
+    if (times.length >= 120)
+      throw new Error('This request exceeds the MAX_WRITE_OPERATIONS_PER_MINUTE quota.')
+    times.push(now())
     if (changedKeys.some((key) => items.has(key) && bytesOf(key, items.get(key)) > 8192))
       throw new Error('Resource::kQuotaBytesPerItem quota exceeded')
     if (items.size > 512) throw new Error('Resource::kMaxItems quota exceeded')

@@ -12,9 +12,12 @@ export interface WireOptions {
 
 export function createWire({ clock, random, latency: [min, max] }: WireOptions): Wire {
   let lastArrival = 0
+  const underWay: (() => void)[] = []
   return (arrive) => {
     lastArrival = Math.max(lastArrival, clock.monotonic() + min + (max - min) * random())
-    clock.setTimer(arrive, lastArrival - clock.monotonic())
+    underWay.push(arrive)
+    // Timers for the same moment may fire in another order: a clock goes on between two looks at it.
+    clock.setTimer(() => underWay.shift()?.(), lastArrival - clock.monotonic())
   }
 }
 

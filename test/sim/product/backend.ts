@@ -3,6 +3,7 @@
  * reaches it through a link of its own.
  */
 import type { LeaseError, LeaseRecord, LeaseStore, StoreEvent } from '../../../src/core/index.ts'
+import type { JobStore, MemoryJobs, MemoryTransaction } from '../../../src/once/index.ts'
 import type { DocumentStore } from '../../../src/server/documents.ts'
 import type { Bus } from '../../../src/server/index.ts'
 import type { CarriedOutSave } from '../../../src/testing/history/index.ts'
@@ -11,7 +12,7 @@ import type { Referee } from '../referee.ts'
 import type { World } from '../world.ts'
 import { processGlobals } from './globals.ts'
 import type { Link } from './link.ts'
-import type { Programs, ServerProgram } from './programs.ts'
+import type { ErrorProgram, Programs, ServerProgram } from './programs.ts'
 
 /** Every store bounds its calls. */
 const CALL_LIMIT_MS = 3000
@@ -28,6 +29,7 @@ export class Backend {
   readonly process: SimProcess
   readonly store: LeaseStore
   readonly documents: DocumentStore
+  readonly jobs: MemoryJobs
   /** In the order in which they were carried out. */
   readonly saves: CarriedOutSave[] = []
   readonly #ends = new Map<number, LeaseEnd>()
@@ -37,7 +39,8 @@ export class Backend {
   constructor(world: World, referee: Referee, programs: Programs) {
     this.#world = world
     this.process = new SimProcess(world, 'database', 1, world.stream('database'))
-    const { memoryStore, memoryDocuments } = programs.server(processGlobals(this.process))
+    const { memoryStore, memoryDocuments, memoryJobs } = programs.database(processGlobals(this.process))
+    this.jobs = memoryJobs({ clock: this.process })
     this.store = this.#withEnds(referee.ledger(memoryStore({ clock: this.process })))
     const documents = memoryDocuments({ clock: this.process })
     this.documents = {
@@ -116,15 +119,10 @@ export class Backend {
   }
 
   /** The store as a node sees it. */
-  storeFor(node: SimProcess, link: Link, { LeaseError }: ServerProgram): LeaseStore {
+  storeFor(node: SimProcess, link: Link, { LeaseError }: ErrorProgram): LeaseStore {
     const call = caller(node, link, LeaseError)
     const { store } = this
-    const push = <A extends unknown[]>(deliver: (...args: A) => void) => {
-      const inOrder = link.stream()
-      return (...args: A) => {
-        if (link.fate() === 'arrives' && !link.isHeld) inOrder(() => node.deliver(() => deliver(...args)))
-      }
-    }
+    const push = pusher(node, link)
     return {
       kind: store.kind,
       supports: store.supports,
@@ -169,7 +167,7 @@ export class Backend {
     }, query)
   }
 
-  documentsFor(node: SimProcess, link: Link, { LeaseError }: ServerProgram): DocumentStore {
+  documentsFor(node: SimProcess, link: Link, { LeaseError }: ErrorProgram): DocumentStore {
     const call = caller(node, link, LeaseError)
     const { documents } = this
     return {
@@ -180,6 +178,50 @@ export class Backend {
       remove: (room, grant, conditions) => call(() => documents.remove(room, grant, conditions)),
       sweep: () => call(async () => documents.sweep?.()),
     }
+  }
+
+  /** The jobs as a worker sees them. The transactions that it completes them in are those of `beginFor`. */
+  jobsFor(worker: SimProcess, link: Link, { LeaseError }: ErrorProgram): JobStore {
+    const call = caller(worker, link, LeaseError)
+    const { jobs } = this
+    const push = pusher(worker, link)
+    return {
+      kind: 'simulated',
+      add: (id) => call(() => jobs.add(id)),
+      acquire: (id, owner, ttlMs, options) => call(() => jobs.acquire(id, owner, ttlMs, options)),
+      refresh: (id, owner, ttlMs) => call(() => jobs.refresh(id, owner, ttlMs)),
+      finish: (id, holder, outcome) => call(() => jobs.finish(id, holder, outcome)),
+      complete: (tx, id, holder, outcome) =>
+        call(async () => jobs.complete?.((tx as OpenTransaction).tx, id, holder, outcome) ?? false),
+      completed: (id, holder) => call(async () => jobs.completed?.(id, holder) ?? false),
+      release: (id, owner) => call(() => jobs.release(id, owner)),
+      read: (id) => call(() => jobs.read(id)),
+      sweep: (limit) => call(async () => jobs.sweep?.(limit) ?? 0),
+      watch: (id, on) => jobs.watch?.(id, push(on)) ?? (() => {}),
+    }
+  }
+
+  /** Begins a transaction of a worker. What is sent may be lost, and so may the answer to COMMIT. */
+  beginFor(worker: SimProcess, link: Link, { LeaseError }: ErrorProgram): Promise<OpenTransaction> {
+    const call = caller(worker, link, LeaseError)
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    return call(
+      () =>
+        new Promise<OpenTransaction>((resolve) => {
+          const committed = this.jobs.transaction(async (tx) => {
+            resolve({
+              tx,
+              commit: () =>
+                call(() => {
+                  end()
+                  return committed
+                }),
+            })
+            await ended
+          })
+          committed.catch(() => {})
+        }),
+    )
   }
 
   /** A message that is sent or received while the way is closed is lost. */
@@ -211,6 +253,13 @@ export class Backend {
   }
 }
 
+/** A transaction of a worker. It is rolled back if it is never committed. */
+export interface OpenTransaction {
+  /** In the database. */
+  readonly tx: MemoryTransaction
+  commit(): Promise<void>
+}
+
 const PREFIX = 'document:'
 
 function resourceOf(room: string): string {
@@ -219,6 +268,16 @@ function resourceOf(room: string): string {
 
 function roomOf(resource: string): string {
   return resource.slice(PREFIX.length)
+}
+
+/** Hints of the database: lost while the way is closed. */
+function pusher(node: SimProcess, link: Link) {
+  return <A extends unknown[]>(deliver: (...args: A) => void) => {
+    const inOrder = link.stream()
+    return (...args: A) => {
+      if (link.fate() === 'arrives' && !link.isHeld) inOrder(() => node.deliver(() => deliver(...args)))
+    }
+  }
 }
 
 /** A call that is lost ends with the limit of the store. */

@@ -2,14 +2,15 @@
 
 import type { DocumentLock, Draft } from '../../../src/client/index.ts'
 import type { Listening } from '../../../src/testing/history/index.ts'
-import { FakeLockManager } from '../../web/fake-locks.ts'
 import { SimProcess } from '../process.ts'
 import type { Random, World } from '../world.ts'
 import { processGlobals } from './globals.ts'
 import { Link } from './link.ts'
-import { PageStorage, PageTarget } from './page-globals.ts'
+import type { Origin } from './origin.ts'
+import { type PageStorage, PageTarget } from './page-globals.ts'
 import type { Programs } from './programs.ts'
 import { type Answer, ORIGIN, type Service } from './service.ts'
+import type { Stage } from './stage.ts'
 import type { Story } from './story.ts'
 
 /** After so long without a packet, the other end of a connection that was broken learns of it. */
@@ -29,8 +30,7 @@ export class Browser {
   readonly service: Service
   readonly programs: Programs
   readonly random: Random
-  readonly storage = new PageStorage()
-  readonly locks = new FakeLockManager()
+  readonly origin: Origin
   readonly link: Link
   isOffline = false
   tabs: Tab[] = []
@@ -41,14 +41,19 @@ export class Browser {
   /** What the sockets of all its pages have heard. */
   readonly listenings: Listening[] = []
 
-  constructor(name: string, world: World, story: Story, service: Service, programs: Programs) {
+  constructor(name: string, { world, story, programs, origins }: Stage, service: Service) {
     this.name = name
+    this.origin = origins.of(name)
     this.world = world
     this.story = story
     this.service = service
     this.programs = programs
     this.random = world.stream(name)
     this.link = new Link(world, world.stream(`${name}'s network`))
+  }
+
+  get storage(): PageStorage {
+    return this.origin.storage
   }
 
   open(room: string): Tab {
@@ -168,7 +173,7 @@ export class Tab {
   /** Something of this page could not be written into the browser. */
   hasLostCopies = false
   readonly #browser: Browser
-  readonly #locks: ReturnType<FakeLockManager['tab']>
+  readonly #endLocks: () => void
   readonly #sockets = new Set<PageWebSocket>()
 
   constructor(browser: Browser, name: string, room: string) {
@@ -178,7 +183,6 @@ export class Tab {
     const random = world.stream(name)
     this.process = new SimProcess(world, name, 1 + random.between(-0.005, 0.005), random)
     const { process, window } = this
-    this.#locks = browser.locks.tab()
     const storageOfPage = new Proxy(storage, {
       get: (target, key) => {
         if (key === 'setItem')
@@ -193,19 +197,8 @@ export class Tab {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const locks = {
-      request: (lock: string, ...rest: unknown[]) => {
-        const callback = rest.at(-1) as (lock: unknown) => unknown
-        const options = rest.length > 1 ? (rest[0] as object) : {}
-        // What the browser calls arrives through the event loop of the page.
-        const inPage = (granted: unknown) =>
-          new Promise((resolve, reject) =>
-            process.deliver(() => void Promise.resolve(callback(granted)).then(resolve, reject)),
-          )
-        return this.#locks.request(lock, options as never, inPage)
-      },
-      query: () => this.#locks.query(),
-    }
+    const { locks, close } = browser.origin.locksOf(process)
+    this.#endLocks = close
     const { createDocumentLock, createDraft } = browser.programs.page({
       ...processGlobals(process),
       window,
@@ -274,7 +267,7 @@ export class Tab {
     this.isOpen = false
     this.process.crash()
     this.#browser.endRequests(this.process)
-    this.#locks.close()
+    this.#endLocks()
     this.cutSockets()
     this.#browser.forget(this)
   }

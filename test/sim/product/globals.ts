@@ -36,6 +36,7 @@ export function processGlobals(process: SimProcess): Globals {
     clearTimeout: clearTimer,
     crypto: cryptoOf(process),
     Headers: PlainHeaders,
+    Request: PlainRequest,
     Response: PlainResponse,
     console: { log() {}, info() {}, warn() {}, error() {} },
   }
@@ -81,11 +82,45 @@ export class PlainHeaders {
   }
 }
 
-/** As much of `Response` as the server makes. */
+/** As much of `Request` as the product makes and reads. */
+export class PlainRequest {
+  readonly url: string
+  readonly method: string
+  readonly headers: PlainHeaders
+  readonly #body: string
+
+  constructor(
+    url: string,
+    { method = 'GET', headers, body = '' }: { method?: string; headers?: PlainHeaders; body?: string } = {},
+  ) {
+    this.url = url
+    this.method = method
+    this.headers = headers ?? new PlainHeaders()
+    this.#body = body
+  }
+
+  get body(): readonly Uint8Array[] {
+    return [new TextEncoder().encode(this.#body)]
+  }
+
+  async text(): Promise<string> {
+    return this.#body
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(this.#body)
+  }
+}
+
+/** As much of `Response` as the product makes. */
 export class PlainResponse {
   readonly status: number
   readonly headers: PlainHeaders
   readonly #text: string
+
+  static json(value: unknown, init?: { status?: number; headers?: Record<string, string> }): PlainResponse {
+    return new PlainResponse(JSON.stringify(value), init)
+  }
 
   constructor(
     text: string | null,

@@ -1,33 +1,18 @@
-import {
-  type Listening,
-  replicaViolations,
-  saveViolations,
-  type Unlock,
-  unlockViolations,
-  WordRecord,
-} from '../../../src/testing/history/index.ts'
 import { Referee } from '../referee.ts'
 import { World } from '../world.ts'
-import { Backend, type LeaseEnd } from './backend.ts'
-import { Browser, type Tab } from './browser.ts'
-import { Coverage } from './coverage.ts'
+import { DocumentsPart } from './documents.ts'
+import { EditorsPart } from './editors.ts'
+import { JobsPart } from './jobs.ts'
 import { GOOD_WEATHER, type Link } from './link.ts'
-import { Person, ROOM } from './person.ts'
-import { drawPlan, type Plan, type Trouble } from './plan.ts'
+import type { Part } from './part.ts'
+import { drawPlan, type PartName, type Plan, partOf, type Trouble } from './plan.ts'
 import type { Programs } from './programs.ts'
-import { SETTINGS, Service, ServiceNode } from './service.ts'
+import { Stage } from './stage.ts'
 import { Story } from './story.ts'
+import { SyncPart } from './sync.ts'
 
-const NAMES = ['Ann', 'Ben', 'Cid']
-const HOUR_MS = 3_600_000
-/** How often a person looks at a tab, when the weather is calm. */
-const LOOK_MS = 400
-/** All that is under way ends within this time when the trouble is over: waits, limits of requests, pauses, TTLs. */
-const PATIENCE_MS = 240_000
 /** Calls of the database that were lost in the trouble have reached their limit. */
 const CALMS_DOWN_MS = 4000
-/** Within this time, in calm weather, every socket has heard of the end of a lock. */
-const ANNOUNCED_WITHIN_MS = 2000
 
 export interface ProductOutcome {
   readonly seed: number
@@ -43,17 +28,17 @@ export interface ProductOptions {
   readonly plan?: Plan
 }
 
-/** One run of the document service with its pages: trouble, then calm, then what was typed is compared. */
+/** One run of the parts of the product: trouble, then calm in which everything must end, then it is judged. */
 export async function simulateProduct(
   programs: Programs,
+  cast: readonly PartName[],
   seed: number,
   { trace = false, plan }: ProductOptions = {},
 ): Promise<ProductOutcome> {
   const world = new World(seed)
   const referee = new Referee(world, trace)
-  const coverage = new Coverage()
-  const chosen = plan ?? drawPlan(world.stream('plan'))
-  const run = new Run(world, referee, new Story(referee, coverage), chosen, programs)
+  const chosen = plan ?? drawPlan(world, cast)
+  const run = new Run(referee, new Stage(world, referee, new Story(referee), chosen, programs))
   await run.storm()
   await run.calm()
   run.judge()
@@ -62,310 +47,78 @@ export async function simulateProduct(
     plan: chosen,
     violations: referee.violations,
     trace: referee.trace,
-    coverage: coverage.counts,
+    coverage: referee.coverage.counts,
   }
 }
 
-class Run {
-  readonly #world: World
-  readonly #referee: Referee
-  readonly #story: Story
-  readonly #plan: Plan
-  readonly #backend: Backend
-  readonly #service: Service
-  readonly #people: readonly Person[]
-  readonly #record = new WordRecord()
-  #isStormy = true
-  #calmFrom = Infinity
+const PARTS: Readonly<Record<PartName, new (stage: Stage) => Part>> = {
+  documents: DocumentsPart,
+  jobs: JobsPart,
+  sync: SyncPart,
+  autosave: EditorsPart,
+}
 
-  constructor(world: World, referee: Referee, story: Story, plan: Plan, programs: Programs) {
-    this.#world = world
+class Run {
+  readonly #stage: Stage
+  readonly #referee: Referee
+  readonly #parts: ReadonlyMap<PartName, Part>
+
+  constructor(referee: Referee, stage: Stage) {
     this.#referee = referee
-    this.#story = story
-    this.#plan = plan
-    this.#backend = new Backend(world, referee, programs)
-    const nodes = Array.from(
-      { length: plan.nodes },
-      (_, n) => new ServiceNode(`node ${n + 1}`, world, story, this.#backend, programs),
-    )
-    this.#service = new Service(nodes)
-    const rescued = new Set<string>()
-    this.#people = NAMES.slice(0, plan.people).map(
-      (name) =>
-        new Person(new Browser(name, world, story, this.#service, programs), this.#record, story, rescued),
+    this.#stage = stage
+    const names = Object.keys(PARTS) as PartName[]
+    this.#parts = new Map(
+      names.filter((name) => stage.plan[name]).map((name) => [name, new PARTS[name](stage)]),
     )
   }
 
   async storm(): Promise<void> {
-    const { outside, inside, stormMs, troubles } = this.#plan
-    this.#story.tell('plan', () => JSON.stringify(this.#plan))
-    for (const link of this.#insideLinks) link.weather = { ...inside, double: 0 }
-    for (const link of this.#outsideLinks) link.weather = outside
-    for (const person of this.#people) this.#live(person)
-    for (const trouble of troubles)
-      this.#world.after(trouble.at, () => this.#isStormy && this.#begin(trouble))
-    await this.#world.runUntil(stormMs)
-    this.#isStormy = false
+    const { world, plan, story } = this.#stage
+    story.tell('plan', () => JSON.stringify(plan))
+    for (const link of this.#insideLinks) link.weather = { ...plan.inside, double: 0 }
+    for (const link of this.#outsideLinks) link.weather = plan.outside
+    for (const part of this.#parts.values()) part.start()
+    for (const trouble of plan.troubles)
+      world.after(trouble.at, () => this.#stage.isStormy && this.#begin(trouble))
+    await world.runUntil(plan.stormMs)
+    this.#stage.isStormy = false
   }
 
   async calm(): Promise<void> {
-    this.#story.tell('weather', () => 'is calm from now on')
-    const world = this.#world
+    const stage = this.#stage
+    const { world, plan, story } = stage
+    const parts = [...this.#parts.values()]
+    story.tell('weather', () => 'is calm from now on')
     const links = [...this.#insideLinks, ...this.#outsideLinks]
     for (const link of links) link.weather = GOOD_WEATHER
-    for (const node of this.#service.nodes) {
-      node.process.resume()
-      void node.start()
-    }
-    for (const { browser } of this.#people) {
-      browser.isOffline = false
-      browser.storage.fill(false)
-      for (const tab of browser.tabs) {
-        tab.process.resume()
-        tab.notice('online')
-        tab.hide(false)
-      }
-    }
+    for (const part of parts) part.calm()
     // What the network still carries from the storm may be that late.
     const open = Math.max(world.now, ...links.map(({ heldUntil }) => heldUntil))
-    await world.runUntil(open + 4 * this.#plan.outside.delay[1] + CALMS_DOWN_MS)
-    this.#calmFrom = world.now
-    await this.#settleAll()
-    for (const person of this.#people) await this.#gather(person)
-    await world.runUntil(world.now + ANNOUNCED_WITHIN_MS)
-    await this.#compare()
-    await this.#closeAll()
+    await world.runUntil(open + 4 * plan.outside.delay[1] + CALMS_DOWN_MS)
+    stage.calmFrom = world.now
+    for (const part of parts) await part.settle()
+    for (const part of parts) await part.close()
   }
 
   judge(): void {
     this.#referee.judgeHistory()
-    for (const violation of saveViolations(this.#backend.saves)) this.#story.violate(violation)
-    const sockets: Listening[] = this.#people.flatMap(({ browser }) => browser.listenings)
-    const unlocks = this.#backend.ends().map((end): Unlock => ({ ...end, knownBy: this.#knownBy(end) }))
-    for (const violation of unlockViolations(unlocks, sockets)) this.#story.violate(violation)
-  }
-
-  /** By when every node has heard of the end of a lock. */
-  #knownBy({ lockedAt, endedAt }: LeaseEnd): number {
-    // A node announces what it sees in the database, and this lock came and went while a node saw nothing.
-    if (this.#insideLinks.some((link) => link.wasHeld(lockedAt, endedAt))) return Infinity
-    if (endedAt >= this.#calmFrom) return endedAt + ANNOUNCED_WITHIN_MS
-    return this.#calmFrom + SETTINGS.sweep * 1.2 + ANNOUNCED_WITHIN_MS
+    for (const part of this.#parts.values()) part.judge()
   }
 
   get #insideLinks(): Link[] {
-    return this.#service.nodes.map(({ link }) => link)
+    return [...this.#parts.values()].flatMap(({ insideLinks }) => insideLinks)
   }
 
   get #outsideLinks(): Link[] {
-    return this.#people.map(({ browser }) => browser.link)
+    return [...this.#parts.values()].flatMap(({ outsideLinks }) => outsideLinks)
   }
 
-  #live(person: Person): void {
-    const random = this.#world.stream(`${person.browser.name}'s pace`)
-    const next = () =>
-      this.#world.after(this.#plan.paceMs * random.between(0.2, 1.8), () => {
-        if (!this.#isStormy) return
-        person.act()
-        next()
-      })
-    person.openTab()
-    next()
+  #begin(trouble: Trouble): void {
+    const { kind, ms } = trouble
+    if (kind === 'the database is cut off') {
+      this.#stage.tellTrouble('database', 'is cut off', ms)
+      for (const link of this.#insideLinks) link.hold(ms)
+    } else if (!this.#parts.get(partOf(kind))?.meet(trouble)) return
+    this.#stage.story.reach(`trouble: ${kind}`)
   }
-
-  #begin({ kind, ms, whom }: Trouble): void {
-    const pick = <T>(items: readonly T[]): T => items[Math.floor(whom * items.length)] as T
-    const person = pick(this.#people)
-    const { browser } = person
-    const tabs = browser.tabs
-    const tab = tabs[Math.floor(((whom * 7) % 1) * tabs.length)]
-    const node = pick(this.#service.nodes)
-    const isMet = this.#meet(kind, ms, { person, browser, tab, node })
-    if (isMet) this.#story.reach(`trouble: ${kind}`)
-  }
-
-  /** False: there is nobody whom it could meet. */
-  #meet(
-    kind: Trouble['kind'],
-    ms: number,
-    {
-      person,
-      browser,
-      tab,
-      node,
-    }: { person: Person; browser: Browser; tab: Tab | undefined; node: ServiceNode },
-  ): boolean {
-    const tell = (who: string, what: string) =>
-      this.#story.tell(who, () => `${what}${ms ? ` for ${ms.toFixed(0)} ms` : ''}`)
-    const later = (run: () => void) => this.#world.after(ms, () => this.#isStormy && run())
-    switch (kind) {
-      case 'a tab is opened':
-        if (browser.tabs.length > 1) return false
-        person.openTab()
-        return true
-      case 'a browser is offline':
-        tell(browser.name, 'is offline')
-        browser.isOffline = true
-        for (const each of browser.tabs) {
-          each.notice('offline')
-          each.cutSockets()
-        }
-        later(() => {
-          browser.isOffline = false
-          for (const each of browser.tabs) each.notice('online')
-        })
-        return true
-      case 'a browser is cut off silently':
-        tell(browser.name, 'is cut off')
-        browser.link.hold(ms)
-        return true
-      case 'a disk is full':
-        tell(browser.name, 'has a full disk')
-        browser.storage.fill(true)
-        later(() => browser.storage.fill(false))
-        return true
-      case 'a node crashes':
-        node.crash()
-        later(() => void node.start())
-        return true
-      case 'a node is deployed':
-        void node.stop()
-        later(() => void node.start())
-        return true
-      case 'a node stands still':
-        if (!node.process.running) return false
-        tell(node.name, 'stands still')
-        node.process.stop(false)
-        later(() => node.process.resume())
-        return true
-      case 'a node is cut off from the database':
-        tell(node.name, 'is cut off from the database')
-        node.link.hold(ms)
-        return true
-      case 'the database is cut off':
-        tell('database', 'is cut off')
-        for (const link of this.#insideLinks) link.hold(ms)
-        return true
-      case 'an administrator frees the lock':
-        tell('admin', 'frees the lock')
-        void this.#backend.free(ROOM)
-        return true
-    }
-    if (!tab?.isOpen) return false
-    switch (kind) {
-      case 'a tab crashes':
-        person.giveUp(tab)
-        tab.crash()
-        return true
-      case 'a tab is closed':
-      case 'a tab is reloaded':
-        if (!tab.isRunning) return false
-        person.giveUp(tab)
-        tab.leave()
-        if (kind === 'a tab is reloaded') person.openTab()
-        return true
-      case 'a tab stands still':
-      case 'a machine sleeps': {
-        if (!tab.isRunning) return false
-        tell(tab.name, kind === 'a machine sleeps' ? 'sleeps' : 'stands still')
-        tab.process.stop(kind === 'a machine sleeps')
-        later(() => tab.process.resume())
-        return true
-      }
-      case 'a tab is hidden':
-        tell(tab.name, 'is hidden')
-        tab.hide(true)
-        later(() => tab.hide(false))
-        return true
-      case 'the sockets of a tab are cut':
-        tell(tab.name, 'loses its sockets')
-        tab.cutSockets()
-        return true
-      case 'a wall clock jumps': {
-        // Asleep and set back, nothing in a machine can tell that time has passed.
-        tell(tab.name, 'has a clock that jumps')
-        tab.process.jump(HOUR_MS * this.#world.stream(`jump ${this.#world.now}`).between(0, 1))
-        return true
-      }
-    }
-    return false
-  }
-
-  /** Every text is saved or decided, and nobody keeps the lock. */
-  async #settleAll(): Promise<void> {
-    const world = this.#world
-    const until = world.now + PATIENCE_MS
-    for (const person of this.#people) if (person.browser.tabs.length === 0) person.openTab()
-    for (;;) {
-      await world.runUntil(world.now + LOOK_MS)
-      const unsettled = this.#people.flatMap((person) =>
-        person.browser.tabs.filter((tab) => !person.settle(tab)),
-      )
-      if (unsettled.length === 0) return
-      if (world.now < until) continue
-      for (const tab of unsettled) {
-        const { phase, demand, error } = tab.lock.state
-        const { status, isUnsaved, dropped } = tab.draft.state
-        const state = JSON.stringify({ phase, demand, status, isUnsaved, dropped, error: error?.message })
-        this.#story.violate(`${tab.name} is not settled ${PATIENCE_MS} ms after the trouble: ${state}`)
-      }
-      return
-    }
-  }
-
-  /** One tab is left. It takes what the others of this browser have left behind. */
-  async #gather(person: Person): Promise<void> {
-    const { browser } = person
-    for (let round = 0; round < 5; round++) {
-      for (const tab of [...browser.tabs]) {
-        person.giveUp(tab)
-        tab.leave()
-      }
-      await this.#world.runUntil(this.#world.now + 1000)
-      person.openTab()
-      await this.#world.runUntil(this.#world.now + 3000)
-      await this.#settleAll()
-      if (copiesIn(browser) === 0) return
-    }
-    this.#story.violate(`${browser.name} keeps ${copiesIn(browser)} texts that no tab offers`)
-  }
-
-  /** Everybody shows what is stored, and that is what was typed. */
-  async #compare(): Promise<void> {
-    const stored = await this.#backend.content(ROOM)
-    const shown = this.#people.flatMap(({ browser }) =>
-      browser.tabs.map((tab) => [tab.name, new Map([[ROOM, tab.draft.state.content]])] as const),
-    )
-    for (const violation of replicaViolations(new Map(shown), new Map([[ROOM, stored]])))
-      this.#story.violate(violation)
-    const { lost, doubled, resurrected } = this.#record.check(stored)
-    if (lost.length > 0) this.#story.violate(`lost: ${lost.join(', ')}`)
-    if (doubled.length > 0) this.#story.violate(`twice in the text: ${doubled.join(', ')}`)
-    if (resurrected.length > 0) this.#story.violate(`deleted, and back again: ${resurrected.join(', ')}`)
-  }
-
-  async #closeAll(): Promise<void> {
-    const world = this.#world
-    const tabs = this.#people.flatMap(({ browser }) => browser.tabs)
-    let open = tabs.length
-    for (const { draft, lock } of tabs)
-      void draft
-        .close()
-        .then(() => lock.close())
-        .then(() => open--)
-    for (let waited = 0; open > 0 && waited < 15_000; waited += LOOK_MS)
-      await world.runUntil(world.now + LOOK_MS)
-    if (open > 0) this.#story.violate('close() did not end')
-    // A request that waited and was withdrawn may have been granted: then nobody renews it.
-    const most = SETTINGS.maxWait + SETTINGS.ttl * 1.1
-    for (let waited = 0; waited < most && (await this.#backend.holders(ROOM)).length > 0; waited += LOOK_MS)
-      await world.runUntil(world.now + LOOK_MS)
-    for (const holder of await this.#backend.holders(ROOM))
-      this.#story.violate(`the document is still locked by ${holder} ${most} ms after all have closed it`)
-    await Promise.all(this.#service.nodes.map((node) => node.stop()))
-  }
-}
-
-function copiesIn({ storage }: Browser): number {
-  return Object.keys(storage).filter((key) => key.startsWith('holdfast:unsaved:')).length
 }

@@ -1,14 +1,11 @@
 import type { Referee } from '../referee.ts'
-import type { Coverage } from './coverage.ts'
 
 /** What is told, counted and judged while a run goes on. */
 export class Story {
-  readonly coverage: Coverage
   readonly #referee: Referee
 
-  constructor(referee: Referee, coverage: Coverage) {
+  constructor(referee: Referee) {
     this.#referee = referee
-    this.coverage = coverage
   }
 
   tell(who: string, what: () => string): void {
@@ -20,6 +17,6 @@ export class Story {
   }
 
   reach(name: string): void {
-    this.coverage.hit(name)
+    this.#referee.coverage.hit(name)
   }
 }

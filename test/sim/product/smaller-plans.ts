@@ -1,34 +1,11 @@
 import { GOOD_WEATHER, type Weather } from './link.ts'
-import type { Plan } from './plan.ts'
+import { PART_NAMES, type Plan } from './plan.ts'
 
-/** A run is repeated this often to find a smaller plan that still fails. */
-const MOST_RUNS = 400
-
-/**
- * The smallest plan that was found which still fails: fewer troubles, fewer people and nodes, better weather, less
- * time. What each person does depends on the seed and not on the plan, so the story stays the same where it can.
- */
-export async function shrink(plan: Plan, fails: (plan: Plan) => Promise<boolean>): Promise<Plan> {
-  let smallest = plan
-  let runs = 0
-  for (let isSmaller = true; isSmaller; ) {
-    isSmaller = false
-    for (const candidate of smallerPlans(smallest)) {
-      if (++runs > MOST_RUNS) return smallest
-      if (!(await fails(candidate))) continue
-      smallest = candidate
-      isSmaller = true
-      break
-    }
-  }
-  return smallest
-}
-
-/** The boldest steps first. */
-function* smallerPlans(plan: Plan): Generator<Plan> {
-  const { troubles, people, nodes, stormMs } = plan
-  if (people > 1) yield { ...plan, people: people - 1 }
-  if (nodes > 1) yield { ...plan, nodes: nodes - 1 }
+/** Smaller plans, the boldest steps first. What each person does depends on the seed and not on the plan. */
+export function* smallerPlans(plan: Plan): Generator<Plan> {
+  const { troubles, stormMs } = plan
+  yield* withoutPart(plan)
+  yield* fewer(plan)
   for (let size = troubles.length; size >= 1; size = Math.floor(size / 2))
     for (let from = 0; from < troubles.length; from += size)
       yield { ...plan, troubles: troubles.filter((_, at) => at < from || at >= from + size) }
@@ -36,6 +13,23 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
   for (const inside of betterWeather(plan.inside)) yield { ...plan, inside }
   for (const shorter of [stormMs / 2, stormMs * 0.8].map(Math.ceil))
     if (shorter > 500 && shorter < stormMs) yield { ...plan, stormMs: shorter }
+}
+
+function* withoutPart(plan: Plan): Generator<Plan> {
+  const present = PART_NAMES.filter((name) => plan[name])
+  if (present.length < 2) return
+  for (const name of present) {
+    const { [name]: _, ...others } = plan
+    yield others
+  }
+}
+
+/** One less of what a part has several of. */
+function* fewer(plan: Plan): Generator<Plan> {
+  for (const name of PART_NAMES)
+    for (const [what, count] of Object.entries(plan[name] ?? {}))
+      if (typeof count === 'number' && count > 1)
+        yield { ...plan, [name]: { ...plan[name], [what]: count - 1 } }
 }
 
 function* betterWeather(weather: Weather): Generator<Weather> {

@@ -1,3 +1,0 @@
-import { checkDocuments } from './product/check-documents.ts'
-
-checkDocuments(1)

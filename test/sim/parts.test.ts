@@ -1,0 +1,5 @@
+import { checkWorld } from './check-world.ts'
+
+checkWorld('jobs')
+checkWorld('sync')
+checkWorld('autosave')

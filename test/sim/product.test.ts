@@ -1,0 +1,3 @@
+import { checkWorld } from './check-world.ts'
+
+checkWorld('product')
