@@ -19,4 +19,12 @@ describe('a SQLite store that is opened by its address', () => {
     await openSqlite(`sqlite:${path}`, openOptions)
     expect(sqliteStore).toHaveBeenLastCalledWith(path, storeOptions)
   })
+
+  it.each([
+    ['keeps the generated secrets of a server beside its file', path, `${path}.secrets`],
+    ['keeps no file of secrets for a database in memory', ':memory:', undefined],
+  ])('%s', async (_, database, secretsFile) => {
+    const { serverParts } = await openSqlite(`sqlite:${database}`, {})
+    expect((await serverParts?.())?.secretsFile).toBe(secretsFile)
+  })
 })

@@ -74,7 +74,8 @@ async function sqliteParts(file: string, path: string, table?: string | null): P
   return {
     documents: sqliteDocuments(database, tableFor('documents')),
     audit: sqliteAudit(database, tableFor('audit')),
-    secretsFile: `${path}.secrets`,
+    // A database in memory leaves nothing behind.
+    ...(path !== ':memory:' && { secretsFile: `${path}.secrets` }),
   }
 }
 
