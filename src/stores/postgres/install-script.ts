@@ -25,7 +25,7 @@ import { CLOCK, PLACE_WITHOUT_CONNECTION } from './units.ts'
 import { upkeep } from './upkeep.ts'
 
 /** Raise it with every change of a table or a function. */
-export const SCHEMA_VERSION = 8
+export const SCHEMA_VERSION = 9
 /** Nodes of this version and newer ones may use the tables. Raise it when older functions or columns are removed. */
 const OLDEST_VERSION = 2
 

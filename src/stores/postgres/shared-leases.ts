@@ -27,17 +27,18 @@ ${dollars};
 }
 
 function show({ shared, fn, dollars }: Names): string {
+  const until = `case state
+      when 'kept' then least(${fn('kept')}(s), at + greatest(s.at_least, s.lock_delay))
+      else least(s.expires_at, at + s.span) end`
   return `
+-- One expression, so that it becomes a part of the statement that calls it: a call costs more than most statements.
 create function ${fn('show')}(s ${shared}, state text, at bigint) returns json language sql stable as ${dollars}
   select json_build_object(
     'resource', s.resource, 'id', s.id, 'owner', s.owner, 'token', s.token, 'metadata', s.metadata, 'share', s.share,
     'acquiredAt', s.acquired_at / 1000,
-    'expiresAt', until / 1000,
-    'remaining', case when state in ('held', 'kept') then (until - at) / 1000 else 0 end,
+    'expiresAt', (${until}) / 1000,
+    'remaining', case when state in ('held', 'kept') then (${until} - at) / 1000 else 0 end,
     'state', state)
-  from (select case state
-    when 'kept' then least(${fn('kept')}(s), at + greatest(s.at_least, s.lock_delay))
-    else least(s.expires_at, at + s.span) end as until) times
 ${dollars};
 `
 }
@@ -143,7 +144,6 @@ begin
     where t.resource = _resource and t.token = l.token
     returning ${fn('show')}(t, 'held', at) into lease;
     changes := array[lease];
-    r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
     if r *<> was or cardinality(changes) > 0 then
       update ${table} set
         token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,
@@ -173,17 +173,19 @@ begin
     if current_setting('synchronous_commit') = 'off' then
       commits := set_config('synchronous_commit', 'on', true);
     end if;
-    for l in
-      select * from ${shared} s where s.resource = r.resource and s.kept_until is null and s.expires_at <= at
-    order by s.token limit null
-    loop
-      ended := ${fn('finish')}(l, 'expired', at);
-      perform ${fn('announce')}(split_part(l.address, ' ', 1),
-        json_build_object('lost', l.id, 'token', l.token));
-      r.ended_at := at;
-      changes := changes || ended || array(select ${fn('show')}(s, 'kept', at) from ${shared} s
-        where s.resource = r.resource and s.token = l.token and s.kept_until > at);
-    end loop;
+    if room.has_expired then
+      for l in
+        select * from ${shared} s where s.resource = r.resource and s.kept_until is null and s.expires_at <= at
+      order by s.token limit null
+      loop
+        ended := ${fn('finish')}(l, 'expired', at);
+        perform ${fn('announce')}(split_part(l.address, ' ', 1),
+          json_build_object('lost', l.id, 'token', l.token));
+        r.ended_at := at;
+        changes := changes || ended || array(select ${fn('show')}(s, 'kept', at) from ${shared} s
+          where s.resource = r.resource and s.token = l.token and s.kept_until > at);
+      end loop;
+    end if;
     if replaces then
       for l in select * from ${shared} s where s.resource = _resource and s.kept_until is null and s.expires_at > at order by s.token loop
         ended := ${fn('show')}(l, 'taken-over', at);
@@ -210,7 +212,6 @@ begin
       room := ${fn('admit')}(r.resource, r.first_place, at, _id);
       r.first_place := room.first;
     end if;
-    r.shared := r.first_place is not null or exists (select from ${shared} s where s.resource = r.resource);
     if r *<> was or cardinality(changes) > 0 then
       update ${table} set
         token = r.token, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null,

@@ -17,9 +17,13 @@ create function ${fn('admit')}(_resource text, _first bigint, at bigint, _asker 
   -- When the first and the last of these leases and of the reservations end.
   out soonest bigint, out latest bigint,
   -- How long the leases that have ended keep the resource.
-  out kept_to bigint) ${BY_KEY} as ${dollars}
+  out kept_to bigint,
+  -- Whether a lease has expired and was not ended yet.
+  out has_expired boolean) ${BY_KEY} as ${dollars}
 declare
   w ${waiters};
+  -- The last one whose process was looked at: many waiters are of the same.
+  alive ${waiters};
   is_stale boolean;
   is_new boolean := false;
   used bigint;
@@ -31,11 +35,12 @@ begin
     select
       count(*) filter (where s.kept > at), min(s.share) filter (where s.kept > at),
       min(s.kept) filter (where s.kept > at), max(s.kept) filter (where s.kept > at),
-      max(s.kept) filter (where s.kept > at and s.is_over), bool_or(s.is_stale)
-      into taken, allowed, soonest, latest, kept_to, is_stale
+      max(s.kept) filter (where s.kept > at and s.is_over), bool_or(s.has_expired), bool_or(s.is_stale)
+      into taken, allowed, soonest, latest, kept_to, has_expired, is_stale
       from (
         select ${fn('kept')}(s) as kept, coalesce(s.share, 1) as share,
-          s.kept_until is not null or s.expires_at <= at as is_over, s.expires_at > at + s.span or (s.at_least is not null and s.acquired_at > at)
+          s.kept_until is not null or s.expires_at <= at as is_over,
+          s.kept_until is null and s.expires_at <= at as has_expired, s.expires_at > at + s.span or (s.at_least is not null and s.acquired_at > at)
         or s.kept_until > at + greatest(s.at_least, s.lock_delay) or s.kept_until <= at as is_stale
         from ${shared} s where s.resource = _resource
         -- So that each of them is computed once.
@@ -72,10 +77,12 @@ begin
         continue from_the_first;
       elsif w.reserved_until is null then
         exit when used >= least(lowest, coalesce(w.share, 1));
-        if w.expires_at <= at or ${fn('is_dead')}(w.pid, w.started) then
+        if w.expires_at <= at
+            or ((w.pid, w.started) is distinct from (alive.pid, alive.started) and ${fn('is_dead')}(w.pid, w.started)) then
           perform ${fn('bury')}(_resource, at);
           continue from_the_first;
         end if;
+        alive := w;
         w.reserved_until := least(at + ${RESERVATION}, w.expires_at);
         update ${waiters} set reserved_until = w.reserved_until where resource = _resource and place = w.place;
         if w.id is distinct from _asker then

@@ -18,16 +18,16 @@ beforeEach(async () => {
 afterEach(() => bed[Symbol.asyncDispose]())
 
 /** Takes a place as a process at this address would, and is never heard of again. */
-async function ghost(id: string, address: string): Promise<void> {
-  const text = `select ${bed.table}_acquire('r', $1, 'ghost', 60000, null, $2, true, null) as answer`
-  const { rows } = await bed.admin.query(text, [id, address])
+async function ghost(id: string, address: string, share: number | null = null): Promise<void> {
+  const text = `select ${bed.table}_ask('r', $1, 'ghost', 60000, null, $2, true, null, false, $3, null, null) as answer`
+  const { rows } = await bed.admin.query(text, [id, address, share])
   expect(JSON.parse(rows[0].answer)).toMatchObject({ granted: false })
 }
 
 /** Joins the queue, and asks again until its process listens. */
-async function enqueue(on: LeaseStore) {
+async function enqueue(on: LeaseStore, share?: number) {
   const wakes: number[] = []
-  const ask = asking('r', { wake: (inMs) => wakes.push(inMs) })
+  const ask = asking('r', { share, wake: (inMs) => wakes.push(inMs) })
   await eventually(async () => {
     expect(await on.acquire(ask)).toMatchObject({ granted: false })
     const { rows } = await bed.admin.query(`select pid from ${bed.table}_waiters where id = $1`, [ask.id])
@@ -97,6 +97,15 @@ describe('a process that died', () => {
     await release()
     await expect.poll(() => next.wakes).toEqual([0])
     expect(await bed.waiters()).toBe(1)
+  })
+
+  it('a process that died gets no part of what those before and behind it share', async () => {
+    const first = await enqueue(store, 2)
+    await ghost('ghost', 'dead 999999 1', 2)
+    const second = await enqueue(store, 2)
+    await release()
+    await expect.poll(() => [first.wakes, second.wakes]).toEqual([[0], [0]])
+    expect(await bed.waiters()).toBe(2)
   })
 })
 
