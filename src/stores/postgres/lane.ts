@@ -2,6 +2,7 @@ import { systemClock } from '../../base/clock.ts'
 import { compareUtf8 } from '../../base/utf8-order.ts'
 import type { PostgresDatabase, SqlRow, SqlValue } from '../../clients/postgres.ts'
 import { INSUFFICIENT_PRIVILEGE, stateOf } from '../../clients/postgres-errors.ts'
+import { statementNameOf } from './names.ts'
 import { AVOIDED_FOR_MS, MAX_BATCH, STUCK_AFTER_MS } from './options.ts'
 
 /** Shows in `pg_stat_activity` which connection it is. */
@@ -49,17 +50,20 @@ interface LaneOptions {
   readonly onIdle?: (() => void) | undefined
 }
 
-interface Pending {
+interface Statement {
   readonly text: string
-  readonly values: readonly SqlValue[]
   readonly name: string | undefined
+}
+
+interface Pending extends Statement {
+  readonly values: readonly SqlValue[]
   resolve(rows: readonly SqlRow[]): void
   reject(error: unknown): void
 }
 
 /**
  * Runs one statement at a time, and what comes meanwhile is sent in the next one. Each query is one call of a function
- * whose first value is the resource.
+ * whose first value is the resource: `select renew($1::text, …) as answer`.
  *
  * Not `clients/together.ts`, which gathers the calls of one moment: this one gathers for as long as a statement takes,
  * and moves to the ordinary client when the server does not answer.
@@ -70,6 +74,8 @@ export class Lane {
   #waiting: Pending[] = []
   isBusy = false
   #isLate = false
+  /** For several calls, by the texts of the calls. */
+  readonly #statements = new Map<string, Statement>()
   /** Monotonic time. */
   #avoidUntil = -Infinity
 
@@ -126,20 +132,36 @@ export class Lane {
     const { mark = '' } = this.#options
     const [first] = batch
     if (first && batch.length === 1) return [await this.run(mark + first.text, first.values, first.name)]
-    const order = batch.map((query, index) => ({ ...query, index, resource: String(query.values[0]) }))
-    order.sort((a, b) => compareUtf8(a.resource, b.resource))
-    const values = order.flatMap((query) => query.values)
-    let used = 0
-    const selects = order.map(({ text, index, values: { length } }) => {
-      const offset = used
-      used += length
-      const renumbered = text.replace(/\$(\d+)/g, (_, number) => `$${offset + Number(number)}`)
-      return renumbered.replace('select ', `select ${index} as index, `)
-    })
+    const names = new Map(batch.map(({ text, name }) => [text, name]))
+    const texts = [...names.keys()].sort()
+    const calls = batch.map(({ text, values }, index) => [index, texts.indexOf(text), ...values])
+    calls.sort(([, , a], [, , b]) => compareUtf8(String(a), String(b)))
+    const { text, name } = this.#togetherOf(mark, texts, names.get(texts[0] ?? ''))
     const answers = batch.map((): SqlRow[] => [])
-    const rows = (await this.run(mark + selects.join(' union all '), values)) as readonly IndexedRow[]
+    const rows = (await this.run(text, [JSON.stringify(calls)], name)) as readonly IndexedRow[]
     for (const row of rows) answers[row.index]?.push(row)
     return answers
+  }
+
+  /**
+   * The statement that runs calls of these texts, however many there are, so that it is planned once. Each call is a list
+   * of its index, the index of its text, and its values. `first`: the name of the first text. A lane calls two functions, so
+   * with the number of texts it stands for one text.
+   */
+  #togetherOf(mark: string, texts: readonly string[], first: string | undefined): Statement {
+    const key = texts.join()
+    const known = this.#statements.get(key)
+    if (known) return known
+    const cases = texts.map((text, which) => {
+      const call = text.slice('select '.length, -' as answer'.length)
+      return `when ${which} then ${call.replace(/\$(\d+)::/g, (_, n) => `(call ->> ${Number(n) + 1})::`)}`
+    })
+    // As a text: `postgres` would encode a parameter that is JSON once more.
+    const text = `${mark}select (call ->> 0)::integer as index, case (call ->> 1)::integer ${cases.join(' ')} end as answer
+      from jsonb_array_elements($1::text::jsonb) as together(call)`
+    const statement = { text, name: first && statementNameOf(`${first}+${texts.length}`) }
+    this.#statements.set(key, statement)
+    return statement
   }
 
   #onFailed(batch: readonly Pending[], error: unknown): void {

@@ -2,7 +2,7 @@ import { refuse } from '../../base/arguments.ts'
 import { identifier } from '../../clients/sql-text.ts'
 
 /** Postgres cuts longer identifiers off, and the functions of a table are named after it. */
-export const MAX_IDENTIFIER_BYTES = 63
+const MAX_IDENTIFIER_BYTES = 63
 const LONGEST_SUFFIX_BYTES = '_announce'.length
 
 /** The names of everything that belongs to one table of leases. All but `bare` are quoted. */
@@ -49,4 +49,12 @@ export function expectName(option: 'schema' | 'table', name: unknown): asserts n
     !name.includes('\0') &&
     new TextEncoder().encode(name).length <= max
   if (!fits) refuse(option, `a name of 1 to ${max} bytes`, name)
+}
+
+/**
+ * A name that stands for one text everywhere, because a pooler may lend the connection to another program. Postgres
+ * cuts longer names off.
+ */
+export function statementNameOf(name: string): string | undefined {
+  return new TextEncoder().encode(name).length <= MAX_IDENTIFIER_BYTES ? name : undefined
 }

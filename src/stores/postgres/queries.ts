@@ -17,10 +17,19 @@ import type {
 } from '../../core/index.ts'
 import { cursorOf } from '../lease-page.ts'
 import { Lane, type RunQuery } from './lane.ts'
-import { MAX_IDENTIFIER_BYTES, type Names } from './names.ts'
+import { type Names, statementNameOf } from './names.ts'
 import { END_OF_RESOURCE } from './read-functions.ts'
 
 const MAY_ANSWER_NULL = ['abandon', 'probe', 'together']
+
+const ACQUIRE = 'text text text integer text text boolean bigint'
+/** Of the functions that a lane calls, of which several may be one statement. */
+const PARAMETER_TYPES: Readonly<Record<string, string>> = {
+  acquire: ACQUIRE,
+  ask: `${ACQUIRE} boolean bigint bigint bigint`,
+  renew: 'text text integer',
+  release: 'text text bigint',
+}
 
 interface Statement {
   readonly text: string
@@ -148,7 +157,8 @@ export class Queries {
     const known = this.#statements.get(name)
     if (known) return known
     const called = this.#names.fn(name)
-    const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}`)
+    const types = PARAMETER_TYPES[name]?.split(' ')
+    const marks = Array.from({ length: parameters }, (_, n) => `$${n + 1}${types ? `::${types[n]}` : ''}`)
     const text = `select ${called}(${marks.join(', ')}) as answer`
     const statement = { text, name: statementNameOf(`${called}/${parameters}`) }
     this.#statements.set(name, statement)
@@ -203,14 +213,6 @@ function grantOf({ lease, replaced }: Grant): Grant {
 /** What a lease or a waiter has, with the share that JSON cannot carry. */
 export function withShare<T extends { readonly share: number | null }>(record: T): T {
   return { ...record, share: decodeShare(record.share) }
-}
-
-/**
- * A name that stands for one text everywhere, because a pooler may lend the connection to another program. Postgres
- * cuts longer names off.
- */
-function statementNameOf(name: string): string | undefined {
-  return new TextEncoder().encode(name).length <= MAX_IDENTIFIER_BYTES ? name : undefined
 }
 
 /** The column `answer` of the only row. */

@@ -170,9 +170,22 @@ describe('the statements of pg', () => {
     for (const resource of ['a', 'b']) await grab(store, resource)
     const [acquire, read] = [nameOf('acquire'), nameOf('read')]
     expect(await prepared()).toEqual([
-      { name: `${acquire}/8`, statement: `select ${acquire}($1, $2, $3, $4, $5, $6, $7, $8) as answer` },
+      {
+        name: `${acquire}/8`,
+        statement: expect.stringMatching(/^select \S+\(\$1::text, .*, \$8::bigint\) as answer$/),
+      },
       { name: `${read}/1`, statement: `select ${read}($1) as answer` },
     ])
+  })
+
+  it('the statements of pg are as many for two requests of a resource at once as for ten', async () => {
+    const patient = bed.storeOn(pool, { maxInFlight: 20 })
+    for (const count of [2, 10]) {
+      const resource = `${count} at once`
+      await Promise.all(Array.from({ length: count + 1 }, () => patient.acquire(asking(resource))))
+    }
+    const names = (await prepared()).map(({ name }) => name)
+    expect(names.filter((name) => name.endsWith('"/8+1'))).toHaveLength(1)
   })
 
   it.each([

@@ -233,3 +233,32 @@ describe('a node of version 3', () => {
     expect(await call(pool, acquire, ['r', 'late'])).toMatchObject({ granted: false })
   })
 })
+
+describe('requests that are sent in one statement', () => {
+  const TEXTS = ['"\'\\', '$1::text', '\u2028😀', '{"a":null}', ' ', "x' end as answer --"]
+
+  it('requests that are sent in one statement keep their texts, metadata and terms', async () => {
+    const asks = TEXTS.map((text, n) =>
+      asking('odd', { owner: text, metadata: { text, 'nul\0': [null, n / 3] }, share: n % 2 ? Infinity : 9 }),
+    )
+    const answers = await Promise.all(asks.map((ask) => store.acquire(ask)))
+    const granted = answers.map((answer) => answer.granted && answer.lease)
+    expect(granted).toMatchObject(
+      asks.map(({ id, owner, metadata, share }) => ({ id, owner, metadata, share })),
+    )
+    expect(await store.read(['odd'])).toMatchObject([asks.map(({ id, owner }) => ({ id, owner }))])
+  })
+
+  it('renewals and releases that are sent in one statement change their own leases', async () => {
+    const leases = await Promise.all(TEXTS.map((resource) => grab(store, resource, { wake: () => {} })))
+    // So that the store listens: on that connection they are sent together.
+    await store.acquire(asking(' ', { wake: () => {} }))
+    const outcomes = await Promise.all([
+      ...leases.map(({ resource, id }) => store.renew({ resource, id, ttl: 600_000 })),
+      ...leases.slice(1).map(({ resource, id }) => store.release({ resource, id })),
+    ])
+    const lives = TEXTS.map((resource) => ({ ok: true, lease: { resource, state: 'held' } }))
+    const ends = TEXTS.slice(1).map((resource) => ({ ended: { resource, state: 'released' } }))
+    expect(outcomes).toMatchObject([...lives, ...ends])
+  })
+})
