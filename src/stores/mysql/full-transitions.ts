@@ -22,26 +22,31 @@ sql security invoker
 begin
   declare _own, _until, _taken, _room, _matching, _reserved, _place, _ahead, _alive, _last, _count, _ahead_shared bigint;
   declare _left bigint default ${MANY};
-  declare _replaces, _holds boolean default false;
+  declare _replaces, _holds, _has_expired boolean default false;
   if not _has_rows then
     insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel)
       select resource, token, id, owner, metadata, null as share, acquired_at, expires_at, span, 0, 0, channel from ${table} where resource = _resource and id is not null;
     update ${table} set has_rows = true, id = null, owner = null, metadata = null, acquired_at = null, expires_at = null, span = null, channel = null where resource = _resource;
   end if;
   call ${procedure('settle')}(_resource, _at, null);
-  select token into _own from ${holders} where resource = _resource and id = _id and ${IS_LIVE} order by token limit 1;
-  select count(*), coalesce(min(${CAPACITY}), ${MANY}), coalesce(sum(token = _replace and ${IS_LIVE}), 0)
-    into _taken, _room, _matching from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at;
+  select coalesce(sum(${TAKES_UNTIL} > _at), 0), coalesce(min(if(${TAKES_UNTIL} > _at, ${CAPACITY}, null)), ${MANY}),
+      coalesce(sum(token = _replace and ${IS_LIVE}), 0), min(if(id = _id and ${IS_LIVE}, token, null)),
+      coalesce(max(kept_until is null and not (${IS_LIVE})), false)
+    into _taken, _room, _matching, _own, _has_expired from ${holders} where resource = _resource;
   select share, true into _reserved, _holds from ${waiters} where resource = _resource and id = _id and reserved_until is not null;
   set _replaces = coalesce(_replace = ${REPLACE_ANY} or (_taken = 1 and _matching = 1), false);
   if _own is not null then
     select greatest(expires_at, _at + _ttl) into _until from ${holders} where resource = _resource and token = _own;
     update ${holders} set expires_at = _until, span = _until - _at where resource = _resource and token = _own;
-    call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);
+    if _watched then
+      call ${procedure('tell')}(_resource, _own, 'held', _at, false, true);
+    end if;
     update ${holders} set channel = _channel where resource = _resource and token = _own;
   elseif _replaces or ((_holds or not exists (select 1 from ${waiters} where resource = _resource))
       and _taken < least(_room, coalesce(_reserved, _share, 1))) then
-    call ${procedure('end_expired')}(_resource, _at, _watched, _left);
+    if _has_expired then
+      call ${procedure('end_expired')}(_resource, _at, _watched, _left);
+    end if;
     if _replaces then
       repeat
         set _own = null;
@@ -64,7 +69,9 @@ begin
     insert into ${holders} (resource, token, id, owner, metadata, share, acquired_at, expires_at, span, at_least, lock_delay, channel) values (_resource, _own, _id, _owner,
       _metadata, coalesce(_reserved, _share), _at, _at + _ttl, _ttl, _at_least, _lock_delay, _channel);
     update ${table} set token = _own, due_at = least(due_at, _at + _ttl) where resource = _resource;
-    call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);
+    if _watched then
+      call ${procedure('tell')}(_resource, _own, 'held', _at, false, true);
+    end if;
     if _replaces then
       call ${procedure('settle')}(_resource, _at, null);
     end if;
@@ -131,7 +138,9 @@ begin
   if _own is not null then
     select greatest(expires_at, _at + _ttl) into _until from ${holders} where resource = _resource and token = _own;
     update ${holders} set expires_at = _until, span = _until - _at where resource = _resource and token = _own;
-    call ${procedure('tell')}(_resource, _own, 'held', _at, false, _watched);
+    if _watched then
+      call ${procedure('tell')}(_resource, _own, 'held', _at, false, true);
+    end if;
     select 'renewed' as outcome;
     select _at as at, 'held' as state, resource, token, id, owner, metadata, share, acquired_at, expires_at, span from ${holders} where resource = _resource and token = _own;
   else
@@ -168,7 +177,9 @@ begin
     end if;
   end if;
   if _forced is null then
-    call ${procedure('tell')}(_resource, _own, 'kept', _at, false, _watched);
+    if _watched then
+      call ${procedure('tell')}(_resource, _own, 'kept', _at, false, true);
+    end if;
     delete from ${waiters} where resource = _resource and id = _id;
   else
     delete from ${holders} where resource = _resource and token = _forced;

@@ -3,10 +3,10 @@ import { mysqlName } from '../../clients/mysql.ts'
 
 /** MySQL refuses longer names, and the procedures of a table are named after it. */
 const MAX_NAME_CHARACTERS = 64
-const LONGEST_SUFFIX = '_v4_end_expired'
+const LONGEST_SUFFIX = '_v5_end_expired'
 
 /** Part of the names of the procedures, so that each version has its own and none is replaced while others call it. */
-const PROCEDURES_VERSION = 4
+const PROCEDURES_VERSION = 5
 
 /** The names of everything that belongs to one table of leases, quoted. */
 export interface Names {

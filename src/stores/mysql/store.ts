@@ -114,8 +114,10 @@ export class MysqlStore extends SqlStore<Queries> {
 
   async #release(ask: ReleaseAsk): Promise<Released> {
     const held = 'id' in ask ? this.push.forget(ask.id) : null
+    // For those who wait here, a plain statement would find rows of their own.
+    const isUsual = held?.resource === ask.resource && !this.push.isUsed(ask.resource)
     try {
-      const ended = held?.resource === ask.resource ? await this.#transitions.release(held) : null
+      const ended = isUsual ? await this.#transitions.release(held) : null
       if (ended) return { ended, holders: [] }
       const { wakes, ...released } = await this.#queries.release(ask, this.push.channel)
       this.push.wake(ask, wakes)

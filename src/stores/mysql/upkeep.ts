@@ -33,7 +33,7 @@ function settle({ table, holders, waiters, channels, messages }: Names): string 
 sql security invoker
 begin
   declare _taken, _room, _reserved, _place, _capacity, _alive bigint;
-  declare _is_stale, _is_new boolean default false;
+  declare _is_stale, _is_missed, _is_new boolean default false;
   counting: loop
     select coalesce(sum(${TAKES_UNTIL} > _at), 0), coalesce(min(if(${TAKES_UNTIL} > _at, ${CAPACITY}, null)), ${MANY}),
         coalesce(max(expires_at > _at + span or (at_least > 0 and acquired_at > _at)
@@ -50,45 +50,49 @@ begin
     -- It may expire earlier now, and a sweep must find it.
     update ${table} set due_at = 0 where resource = _resource;
   end loop;
-  if exists (select 1 from ${waiters} where resource = _resource) then
-    update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and reserved_until > _at + ${RESERVATION};
-    -- A waiter that missed its turn loses its place, with all others of its process. They are told to ask again.
-    if exists (select 1 from ${waiters} where resource = _resource and reserved_until <= _at) then
-      insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select w.channel, _at, 'wake', 0, w.resource, w.id
-        from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;
-      delete w from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;
+  waiting: loop
+    select count(*), coalesce(min(${CAPACITY}), ${MANY}), coalesce(max(reserved_until) > _at + ${RESERVATION}, false),
+        coalesce(min(reserved_until) <= _at, false)
+      into _reserved, _capacity, _is_stale, _is_missed from ${waiters} where resource = _resource and reserved_until is not null;
+    if _is_stale then
+      update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and reserved_until > _at + ${RESERVATION};
     end if;
-    select count(*), coalesce(min(${CAPACITY}), ${MANY}) into _reserved, _capacity
-      from ${waiters} where resource = _resource and reserved_until is not null;
-    set _taken = _taken + _reserved;
-    set _room = least(_room, _capacity);
-    reserving: loop
-      set _place = null;
-      select w.place, coalesce(w.share, 1), coalesce(c.alive_until, 0) into _place, _capacity, _alive
-        from ${waiters} w left join ${channels} c on c.channel = w.channel
-        where w.resource = _resource and w.reserved_until is null order by w.place limit 1;
-      if _place is null or _taken >= least(_room, _capacity) then
-        leave reserving;
-      end if;
-      if _alive <= _at then
-        -- All that are dead leave together, wherever they are in the queue.
-        delete w from ${waiters} w left join ${channels} c on c.channel = w.channel
-          where w.resource = _resource and w.reserved_until is null and coalesce(c.alive_until, 0) <= _at;
-      else
-        update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and place = _place;
-        set _taken = _taken + 1;
-        set _room = least(_room, _capacity);
-        set _is_new = true;
-      end if;
-    end loop;
-    if _is_new then
-      insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select channel, _at, 'wake', if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
-      union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0), resource, id from ${waiters}
-        where resource = _resource and (reserved_until is not null or place = _place) and channel <> coalesce(_channel, '') order by place;
-      if _channel is not null then
-        select id, if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
-          union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0) as wake_in from ${waiters} where resource = _resource and (reserved_until is not null or place = _place) and channel = _channel order by place;
-      end if;
+    if not _is_missed then
+      leave waiting;
+    end if;
+    -- A waiter that missed its turn loses its place, with all others of its process. They are told to ask again.
+    insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select w.channel, _at, 'wake', 0, w.resource, w.id
+      from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;
+    delete w from ${waiters} w join (select distinct channel from ${waiters} where resource = _resource and reserved_until <= _at) absent on absent.channel = w.channel where w.resource = _resource;
+  end loop;
+  set _taken = _taken + _reserved;
+  set _room = least(_room, _capacity);
+  reserving: loop
+    set _place = null;
+    select w.place, coalesce(w.share, 1), coalesce(c.alive_until, 0) into _place, _capacity, _alive
+      from ${waiters} w left join ${channels} c on c.channel = w.channel
+      where w.resource = _resource and w.reserved_until is null order by w.place limit 1;
+    if _place is null or _taken >= least(_room, _capacity) then
+      leave reserving;
+    end if;
+    if _alive <= _at then
+      -- All that are dead leave together, wherever they are in the queue.
+      delete w from ${waiters} w left join ${channels} c on c.channel = w.channel
+        where w.resource = _resource and w.reserved_until is null and coalesce(c.alive_until, 0) <= _at;
+    else
+      update ${waiters} set reserved_until = _at + ${RESERVATION} where resource = _resource and place = _place;
+      set _taken = _taken + 1;
+      set _room = least(_room, _capacity);
+      set _is_new = true;
+    end if;
+  end loop;
+  if _is_new then
+    insert into ${messages} (channel, sent_at, kind, wake_in, resource, id) select channel, _at, 'wake', if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
+    union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0), resource, id from ${waiters}
+      where resource = _resource and (reserved_until is not null or place = _place) and channel <> coalesce(_channel, '') order by place;
+    if _channel is not null then
+      select id, if(reserved_until is null, (select if(share is null, max(till), min(till)) - _at from (select ${TAKES_UNTIL} as till from ${holders} where resource = _resource and ${TAKES_UNTIL} > _at
+        union all select reserved_until from ${waiters} where resource = _resource and reserved_until > _at) ends), 0) as wake_in from ${waiters} where resource = _resource and (reserved_until is not null or place = _place) and channel = _channel order by place;
     end if;
   end if;
 end`
@@ -118,7 +122,9 @@ sql security invoker
 begin
   declare _kept bigint;
   select _at as at, _state as state, resource, token, id, owner, metadata, share, acquired_at, expires_at, span from ${holders} where resource = _resource and token = _token;
-  call ${procedure('tell')}(_resource, _token, _state, _at, _to_holder, _watched);
+  if _to_holder or _watched then
+    call ${procedure('tell')}(_resource, _token, _state, _at, _to_holder, _watched);
+  end if;
   -- What was taken over keeps nothing.
   select case _state when 'released' then if(at_least > 0, acquired_at + at_least, 0)
       when 'taken-over' then 0 else ${TAKES_UNTIL} end into _kept

@@ -55,7 +55,7 @@ describe('the migration', () => {
   it('the migration creates again what somebody dropped, and refuses tables of a newer version', async () => {
     const running = store()
     const { token } = await grab(running, 'r')
-    await admin.query(`drop procedure ${database}.holdfast_leases_v4_settle`)
+    await admin.query(`drop procedure ${database}.holdfast_leases_v5_settle`)
     expect(await running.acquire(asking('r'))).toMatchObject({ granted: false, holders: [{ token }] })
     await admin.query(`drop table ${database}.holdfast_leases_waiters`)
     expect(await running.acquire(asking('r', { wake: () => {} }))).toMatchObject({ place: 0 })
