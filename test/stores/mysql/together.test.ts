@@ -130,7 +130,7 @@ it('several requests read the clock after they have locked all rows', async () =
 
 async function waiters(): Promise<number> {
   const [[{ waits } = { waits: 0 }]] = (await pool.query(
-    `select count(*) as waits from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`,
+    `select count(*) as waits from information_schema.innodb_trx where trx_state = 'LOCK WAIT' and trx_query like '%${database}%'`,
   )) as unknown as [{ waits: number }[]]
   return waits
 }
