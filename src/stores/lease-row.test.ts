@@ -1,5 +1,17 @@
-import { expect, it } from 'vitest'
-import { ask, Effects, type LeaseRow, liveRecords, newRow, renew } from './lease-row.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  ask,
+  askAgainIn,
+  Effects,
+  expire,
+  isForgettable,
+  type LeaseRow,
+  liveRecords,
+  newRow,
+  release,
+  renew,
+  waitingIn,
+} from './lease-row.ts'
 
 const START_MS = 1_800_000_000_000
 
@@ -41,4 +53,174 @@ it('a steal by a shared lease wakes the waiters that fit beside it', () => {
   const request = { resource: 'r', id: 'thief', owner: 'Mika', ttl: 1000, share: 2, replace: 'any' } as const
   ask(row, request, null, START_MS, effects)
   expect([...effects.wakes]).toEqual([['waiter', 0]])
+})
+
+/** What a waiter is told while `work` runs. */
+function told(work: (effects: Effects) => unknown) {
+  const effects = new Effects()
+  work(effects)
+  return Object.fromEntries(effects.wakes)
+}
+
+it('a waiter that leaves wakes the next one, which may ask sooner than it was told', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  acquire('first', START_MS)
+  acquire('second', START_MS)
+  expect(told((effects) => release(row, { id: 'first' }, START_MS + 400, effects))).toEqual({ second: 600 })
+  expect([...row.queue.keys()]).toEqual(['second'])
+})
+
+it('a waiter that leaves from behind wakes nobody', () => {
+  row = newRow('r', 0)
+  for (const id of ['holder', 'first', 'second']) acquire(id, START_MS)
+  expect(told((effects) => release(row, { id: 'second' }, START_MS + 400, effects))).toEqual({})
+})
+
+it('a release that keeps the resource tells the first waiter when it ends', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS, { ttl: 5000, atLeast: 2000 })
+  acquire('waiter', START_MS)
+  expect(told((effects) => release(row, { id: 'holder' }, START_MS + 500, effects))).toEqual({ waiter: 1500 })
+})
+
+it('a forced release leaves the places of waiters, also of one with the id of the lease', () => {
+  row = newRow('r', 0)
+  const holder = acquire('holder', START_MS)
+  acquire('waiter', START_MS)
+  const token = holder.granted ? holder.lease.token : 0
+  expect(told((effects) => release(row, { token }, START_MS + 1, effects))).toEqual({ waiter: 0 })
+  expect([...row.queue.keys()]).toEqual(['waiter'])
+  expect(row.reserved.has('waiter')).toBe(true)
+})
+
+it('a release says how the lease ended', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  const late = release(row, { id: 'holder' }, START_MS + 1000, new Effects())
+  expect(late).toMatchObject({ ended: { state: 'expired' }, holders: [] })
+  acquire('next', START_MS + 1000)
+  const inTime = release(row, { id: 'next' }, START_MS + 1999, new Effects())
+  expect(inTime).toMatchObject({ ended: { state: 'released' }, holders: [] })
+  expect(release(row, { id: 'next' }, START_MS + 1999, new Effects())).toEqual({ ended: null, holders: [] })
+})
+
+describe('a row is forgotten', () => {
+  const HOUR_MS = 3_600_000
+
+  it('a row is forgotten an hour after its end, and not before', () => {
+    row = newRow('r', 0)
+    acquire('holder', START_MS)
+    release(row, { id: 'holder' }, START_MS + 500, new Effects())
+    expect(isForgettable(row, START_MS + 500 + HOUR_MS - 1)).toBe(false)
+    expect(isForgettable(row, START_MS + 500 + HOUR_MS)).toBe(true)
+  })
+
+  it('a row is not forgotten while it has a lease that nobody has ended, a waiter, or a resource that is kept', () => {
+    const late = START_MS + 2 * HOUR_MS
+    row = newRow('r', 0)
+    acquire('holder', START_MS)
+    expect(isForgettable(row, late)).toBe(false)
+    row = newRow('r', 0)
+    acquire('holder', START_MS, { ttl: 3 * HOUR_MS, atLeast: 3 * HOUR_MS })
+    release(row, { id: 'holder' }, START_MS + 1, new Effects())
+    expect(isForgettable(row, late)).toBe(false)
+    expect(isForgettable(row, START_MS + 3 * HOUR_MS)).toBe(true)
+    row = newRow('r', 0)
+    acquire('holder', START_MS)
+    acquire('waiter', START_MS)
+    release(row, { id: 'holder' }, START_MS + 1, new Effects())
+    expect(isForgettable(row, late)).toBe(false)
+  })
+})
+
+it('a waiter that goes on at another process keeps its place, and belongs to that one', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  const waiting = (channel: string) =>
+    ask(
+      row,
+      { resource: 'r', id: 'waiter', owner: 'Ren', ttl: 1000, share: 3 },
+      channel,
+      START_MS,
+      new Effects(),
+    )
+  waiting('first')
+  acquire('behind', START_MS)
+  expect(waiting('second')).toMatchObject({ granted: false, place: 0 })
+  expect(row.queue.get('waiter')).toEqual({ id: 'waiter', channel: 'second', owner: 'Ren', share: 3 })
+})
+
+it('a lease ends with the process that holds it, and after a renewal with the one that renewed', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS, { process: 'p1', lockDelay: 10, atLeast: 5 })
+  expect(row.leases).toMatchObject([{ process: 'p1', lockDelay: 10, atLeast: 5 }])
+  renew(row, { id: 'holder', ttl: 1000, process: null }, START_MS + 1, new Effects())
+  expect(row.leases).toMatchObject([{ process: null }])
+  renew(row, { id: 'holder', ttl: 1000 }, START_MS + 2, new Effects())
+  expect(row.leases).toMatchObject([{ process: null }])
+})
+
+describe('expired leases', () => {
+  it('expired leases are ended as many as asked for, or those that are named', () => {
+    row = newRow('r', 0)
+    const tokens = ['a', 'b', 'c'].map((id) => {
+      const answer = acquire(id, START_MS, { share: 5 })
+      return answer.granted ? answer.lease.token : 0
+    })
+    acquire('live', START_MS, { share: 5, ttl: 9000 })
+    const later = START_MS + 2000
+    expect(expire(row, later, new Effects(), 1)).toMatchObject([{ id: 'a', state: 'expired' }])
+    expect(expire(row, later, new Effects(), Infinity, [tokens[2] ?? 0])).toMatchObject([{ id: 'c' }])
+    expect(expire(row, later, new Effects())).toMatchObject([{ id: 'b' }])
+    expect(expire(row, later, new Effects())).toEqual([])
+    expect(liveRecords(row, later)).toMatchObject([{ id: 'live' }])
+  })
+})
+
+describe('when to ask again', () => {
+  it.each<[number[], number | null, number, number]>([
+    [[100, 300], null, 0, 300],
+    [[300, 100], null, 2, 2300],
+    [[300, 100], 5, 0, 100],
+    [[300, 100], 5, 1, 300],
+    [[300, 100], 5, 2, 1300],
+    [[300, 100], 5, 3, 2300],
+    [[], 5, 0, 0],
+    [[], 5, 2, 2000],
+  ])(
+    'after the ends %j, with the share %s and %d before it, a waiter asks in %d ms',
+    (ends, share, place, inMs) => {
+      expect(askAgainIn(ends, share, place)).toBe(inMs)
+    },
+  )
+})
+
+it('the first waiters are shown with their places, and all of them are counted', () => {
+  const waiters = ['a', 'b', 'c'].map((id) => ({ id, owner: `owner of ${id}`, share: 2 }))
+  expect(waitingIn([...waiters, { id: 'old' }], 2)).toEqual({
+    count: 4,
+    first: [
+      { id: 'a', owner: 'owner of a', share: 2, place: 0 },
+      { id: 'b', owner: 'owner of b', share: 2, place: 1 },
+    ],
+  })
+  expect(waitingIn([{ id: 'old' }], 2).first).toEqual([{ id: 'old', owner: '', share: null, place: 0 }])
+})
+
+it('a waiter that misses its turn costs all of its process their places, and tells them', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  for (const [id, channel] of [
+    ['first', 'dead'],
+    ['second', 'alive'],
+    ['third', 'dead'],
+  ] as const)
+    ask(row, { resource: 'r', id, owner: 'Ren', ttl: 1000 }, channel, START_MS, new Effects())
+  release(row, { id: 'holder' }, START_MS + 1, new Effects())
+  expect([...row.reserved.keys()]).toEqual(['first'])
+  const wakes = told((effects) => expire(row, START_MS + 1001, effects))
+  expect(wakes).toEqual({ first: 0, second: 0, third: 0 })
+  expect([...row.queue.keys()]).toEqual(['second'])
+  expect([...row.reserved.keys()]).toEqual(['second'])
 })
