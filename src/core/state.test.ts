@@ -27,6 +27,15 @@ describe('the time that a lease has left', () => {
     )
   })
 
+  it.each([
+    ['two milliseconds before it ends, by the monotonic clock', { mono: 998, wall: 0 }, true],
+    ['a moment before that', { mono: 997.9, wall: 999.9 }, false],
+    ['at its end, by the wall clock', { mono: 0, wall: 1000 }, true],
+  ])('the time that a lease has left is over %s: %j, %s', (_, at, isOver) => {
+    const until = { mono: 1000, wall: 1000 }
+    expect(hasPassed({ until, beatAt: Infinity, dangerAt: Infinity }, at)).toBe(isOver)
+  })
+
   it('ends for good: no answer continues a lease that has ended', () => {
     checkProperty(fc.property(granted, (grant) => hold(grant, null) === null))
   })
