@@ -224,3 +224,58 @@ it('a waiter that misses its turn costs all of its process their places, and tel
   expect([...row.queue.keys()]).toEqual(['second'])
   expect([...row.reserved.keys()]).toEqual(['second'])
 })
+
+it('a takeover is granted in place of the only lease, and not beside others', () => {
+  row = newRow('r', 0)
+  const [first, second] = ['a', 'b'].map((id) => acquire(id, START_MS, { share: 5 }))
+  const replace = first?.granted && first.lease.token
+  expect(acquire('c', START_MS + 1, { replace })).toMatchObject({ granted: false })
+  release(row, { token: (second?.granted && second.lease.token) || 0 }, START_MS + 2, new Effects())
+  const taken = acquire('c', START_MS + 2, { replace })
+  expect(taken).toMatchObject({ granted: true, replaced: { id: 'a', state: 'taken-over' } })
+})
+
+it('a refusal says for how long the resource is kept, if it is', () => {
+  row = newRow('r', 0)
+  acquire('live', START_MS, { share: 2 })
+  expect(acquire('writer', START_MS)).not.toHaveProperty('keptFor')
+  row = newRow('r', 0)
+  for (const [id, atLeast] of Object.entries({ a: 3000, b: 5000, c: 4000 }))
+    acquire(id, START_MS, { share: 9, atLeast })
+  acquire('live', START_MS, { share: 9, ttl: 60_000 })
+  for (const id of ['a', 'b', 'c']) release(row, { id }, START_MS + 1, new Effects())
+  expect(acquire('writer', START_MS + 1000)).toMatchObject({ granted: false, keptFor: 4000 })
+})
+
+it('a place counts the waiters that are not in the row', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  const request = { resource: 'r', id: 'waiter', owner: 'Ren', ttl: 1000 }
+  expect(ask(row, request, 'c', START_MS, new Effects(), 3)).toMatchObject({ place: 3 })
+})
+
+it('a row is not forgotten while a clock could produce its token again', () => {
+  row = newRow('r', (START_MS + 5000) * 1000)
+  acquire('holder', START_MS)
+  release(row, { id: 'holder' }, START_MS + 1, new Effects())
+  expect(isForgettable(row, START_MS + 3_600_001)).toBe(false)
+  expect(isForgettable(row, START_MS + 3_606_000)).toBe(true)
+})
+
+it('a clock that steps back after a renewal lengthens the lease by no more than its TTL', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS)
+  renew(row, { id: 'holder', ttl: 1000 }, START_MS + 500, new Effects())
+  expect(liveRecords(row, START_MS - 9000)).toMatchObject([{ remaining: 1000 }])
+})
+
+it('a lease that kept the resource is gone from the row when that is over, and no earlier', () => {
+  row = newRow('r', 0)
+  acquire('holder', START_MS, { atLeast: 2000 })
+  acquire('other', START_MS, { atLeast: 2000 })
+  release(row, { id: 'holder' }, START_MS + 1, new Effects())
+  expire(row, START_MS + 1999, new Effects())
+  expect(row.leases).toMatchObject([{ id: 'holder' }])
+  expire(row, START_MS + 2000, new Effects())
+  expect(row.leases).toEqual([])
+})
