@@ -10,15 +10,66 @@ import {
   hasMethods,
   refuse,
 } from '../base/arguments.ts'
-import { expectClock, systemClock } from '../base/clock.ts'
-import { expectDuration } from '../base/duration.ts'
+import { type Clock, expectClock, systemClock } from '../base/clock.ts'
+import { type Duration, expectDuration } from '../base/duration.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
-import type { Pauses } from '../base/retry.ts'
+import type { Pauses, ProjectRetry } from '../base/retry.ts'
 import { createProjectLocks, type DirectorySource, type ProjectLocks } from '../project/index.ts'
 import { checkRetry } from '../project/options.ts'
-import { localStorageJournal } from './journal.ts'
+import type { Directory } from './directory.ts'
+import { type Journal, localStorageJournal } from './journal.ts'
 import type { TabChannel } from './tab-channel.ts'
-import type { AutoSaveLocks, AutoSaveOptions } from './types.ts'
+import type { AutoSaveListener, AutoSaveLocks } from './types.ts'
+
+export interface AutoSaveOptions<T> {
+  /** Returns the whole state, as a value that JSON can represent. Called right before the state is written. */
+  readonly read: () => T
+  /**
+   * The name of the project, for its locks, its journal and the channel between its tabs. It creates its own project
+   * locks, and closes them. Required without `locks`.
+   */
+  readonly namespace?: string | undefined
+  /** Decides which tab may write: the result of `createProjectLocks`. Required without `namespace`. */
+  readonly locks?: AutoSaveLocks | undefined
+  /**
+   * The directory that contains `project/autosave/`, or a function that returns it. Default: the origin's private
+   * directory (OPFS).
+   */
+  readonly directory?: Directory | (() => Directory | Promise<Directory>) | undefined
+  /** A save starts this long after the last edit. Default 500 ms. */
+  readonly debounce?: Duration | undefined
+  /** More edits or a busy page delay a save by at most this much more. Default 2 s. */
+  readonly idle?: Duration | undefined
+  /** How many saves are kept, including the current one. Default 20. */
+  readonly generations?: number | undefined
+  /** How many bytes all saves together may take. The current save is always kept. Default 50 MiB. */
+  readonly maxBytes?: number | undefined
+  /**
+   * `session` keeps the lock from the first edit until `close`. A tab that does not get it is read-only and waits in
+   * the queue. `save` takes the lock only for each save, and checks that nobody else saved in between. Default
+   * `session`.
+   */
+  readonly hold?: 'session' | 'save' | undefined
+  /** Requests the lock at once instead of at the first edit. Only with `session`. Default false. */
+  readonly eager?: boolean | undefined
+  /**
+   * How long to wait for the lock before the tab is read-only, and says that another tab is editing. It is not read-only
+   * while the browser has not yet said who holds the lock. Default 1 s.
+   */
+  readonly wait?: Duration | undefined
+  /** The attempts at the lock before the tab is read-only. Default: five attempts. */
+  readonly retry?: ProjectRetry | undefined
+  /** Keeps edits that a closing page can no longer save. Default: `localStorage`, by namespace; `false`: no journal. */
+  readonly journal?: Journal | false | undefined
+  /**
+   * Connects the tabs of a project: they see each other's saves, and can ask for the lock. Default: a `BroadcastChannel`
+   * named after the namespace; `false`: none.
+   */
+  readonly channel?: TabChannel | false | undefined
+  readonly clock?: Clock | undefined
+  /** The first listener; add more with `subscribe`. */
+  readonly onEvent?: AutoSaveListener | undefined
+}
 
 const DEFAULTS = {
   debounce: 500,

@@ -3,7 +3,7 @@ import { type Member, membersOf, withoutReason } from './declarations.ts'
 
 /** The interfaces that declare the options of each table: `file#Interface`. */
 export const OPTION_TABLES: Readonly<Record<string, readonly string[]>> = {
-  'docs/autosave.md#Options': ['src/autosave/types.ts#AutoSaveOptions'],
+  'docs/autosave.md#Options': ['src/autosave/options.ts#AutoSaveOptions'],
   'docs/client.md#Options': ['src/client/options.ts#DocumentLockOptions'],
   'docs/client.md#What is typed 4': ['src/client/draft/options.ts#DraftOptions'],
   'docs/guide.md#The manager': [
@@ -73,7 +73,7 @@ const WAITS: Readonly<Record<string, string>> = {
   'once.wait': 'src/once/options.ts#WaitOptions wait',
   idempotent: 'src/idempotency/options.ts#IdempotencyOptions wait',
   'lock.acquire': 'src/client/options.ts#AcquireDocumentOptions wait',
-  createAutoSave: 'src/autosave/types.ts#AutoSaveOptions wait',
+  createAutoSave: 'src/autosave/options.ts#AutoSaveOptions wait',
   webLocks: 'src/sync/locks.ts#WebLocksOptions wait',
 }
 
