@@ -6,7 +6,7 @@ import { LongestFirst } from './test/longest-first.ts'
 
 /** Tests that start many processes of their own. */
 const WITH_PROCESSES = [
-  ...testsIn('test/processes', 'test/cli'),
+  ...testsIn('test/processes', 'test/cli', 'test/torture'),
   'test/stores/*.torture.test.ts',
   'test/stores/*-processes.test.ts',
   'test/server/nodes.test.ts',

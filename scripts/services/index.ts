@@ -8,14 +8,18 @@ import { mysql } from './mysql.ts'
 import { nats } from './nats.ts'
 import { postgres } from './postgres.ts'
 import { redis } from './redis.ts'
-import { Server, type ServerKind, type ServerName } from './server.ts'
+import { type Launch, Server, type ServerKind, type ServerName } from './server.ts'
 import { obtain } from './tools.ts'
 
 export { chromiumPath } from './chromium.ts'
 export { startEtcdCluster } from './etcd.ts'
 export { firefoxPath } from './firefox.ts'
+export { freePort } from './free-port.ts'
 export { KeptProcess } from './kept-process.ts'
-export type { Server, ServerName } from './server.ts'
+export { startNatsCluster } from './nats.ts'
+export { PostgresPair } from './postgres.ts'
+export { SentinelGroup } from './sentinel.ts'
+export { Server, type ServerName } from './server.ts'
 
 const KINDS: Record<ServerName, ServerKind> = { redis, postgres, mysql, nats, etcd, firestore }
 
@@ -58,16 +62,22 @@ export async function startServices(names: readonly ServerName[]): Promise<Servi
   }
 }
 
-/** Always starts a new server, which a test may freeze, crash and restart. */
-export async function startServer(name: ServerName): Promise<Server> {
-  const [server] = await startServers([name])
+/** Always starts a new server, which a test may freeze, crash and restart. `env`: more variables of its environment. */
+export async function startServer(
+  name: ServerName,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Server> {
+  const [server] = await startServers([name], env)
   if (!server) throw new Error(`${name} was not started`)
   return server
 }
 
-async function startServers(names: readonly ServerName[]): Promise<Server[]> {
+async function startServers(
+  names: readonly ServerName[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Server[]> {
   const kinds = names.map((name) => KINDS[name])
-  const launches = await obtain(kinds)
+  const launches = (await obtain(kinds)).map((launch) => inEnvironment(launch, env))
   const starts = await Promise.allSettled(
     launches.map((launch, index) => Server.start(kinds[index] as ServerKind, launch)),
   )
@@ -76,6 +86,16 @@ async function startServers(names: readonly ServerName[]): Promise<Server[]> {
   if (failures.length === 0) return servers
   await stopAll(servers)
   throw new Error(failures.map((error) => error.message).join('\n'), { cause: failures[0] })
+}
+
+function inEnvironment(launch: Launch, env: Readonly<Record<string, string>>): Launch {
+  return {
+    ...launch,
+    async command(directory, port) {
+      const command = await launch.command(directory, port)
+      return { ...command, env: { ...command.env, ...env } }
+    },
+  }
 }
 
 async function stopAll(servers: readonly Server[]): Promise<void> {

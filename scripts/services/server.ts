@@ -8,8 +8,8 @@ const START_LIMIT_MS = 60_000
 const PROBE_EVERY_MS = 30
 
 /** How to find, start and check one kind of server. */
-export interface ServerKind extends Tool<Launch> {
-  readonly name: ServerName
+export interface ServerKind<Name extends string = ServerName> extends Tool<Launch> {
+  readonly name: Name
   /** The environment variable with the address of a server to use instead. */
   readonly variable: string
   address(port: number): string
@@ -30,25 +30,33 @@ export interface Launch {
 
 /** A server that this process has started. It ends with this process at the latest. */
 export class Server implements AsyncDisposable {
-  readonly name: ServerName
+  readonly name: string
   readonly program: string
   readonly address: string
+  readonly port: number
   #version = ''
   #pid = 0
-  readonly #kind: ServerKind
+  readonly #kind: ServerKind<string>
   readonly #process: KeptProcess
   readonly #command: Command
 
-  private constructor(kind: ServerKind, launch: Launch, kept: KeptProcess, command: Command, port: number) {
+  private constructor(
+    kind: ServerKind<string>,
+    launch: Launch,
+    kept: KeptProcess,
+    command: Command,
+    port: number,
+  ) {
     this.name = kind.name
     this.program = launch.program
     this.address = kind.address(port)
+    this.port = port
     this.#kind = kind
     this.#process = kept
     this.#command = command
   }
 
-  static async start(kind: ServerKind, launch: Launch): Promise<Server> {
+  static async start(kind: ServerKind<string>, launch: Launch): Promise<Server> {
     const kept = await KeptProcess.prepare(kind.name)
     try {
       const port = await freePort()
@@ -73,10 +81,20 @@ export class Server implements AsyncDisposable {
 
   /** Crashes the server and starts it again with the same port and data. Resolves when it answers. */
   async restart(): Promise<void> {
+    await this.crash()
+    await this.revive()
+  }
+
+  /** Ends the server at once and leaves its data. */
+  async crash(): Promise<void> {
     this.thaw()
     process.kill(this.#pid, this.#command.crashSignal)
     await this.#process.exit
-    await this.#start()
+  }
+
+  /** Starts it again after a crash, with the same port and data. Resolves when it answers. */
+  revive(): Promise<void> {
+    return this.#start()
   }
 
   /** Suspends the server and its children: connections stay open, but nothing is answered. */

@@ -9,9 +9,9 @@ export interface OpenedWithClient extends OpenedStore {
 
 /** A store by its URL. Only the store that is asked for is loaded, with its client. */
 export async function openStore(address: string): Promise<OpenedWithClient> {
-  const { protocol } = new URL(address)
-  const open = OPENERS[protocol]
-  if (!open) throw new Error(`no store for ${protocol}; there are ${Object.keys(OPENERS).join(', ')}`)
+  const scheme = address.slice(0, address.indexOf(':') + 1)
+  const open = OPENERS[scheme]
+  if (!open) throw new Error(`no store for ${scheme}; there are ${Object.keys(OPENERS).join(', ')}`)
   return open(address)
 }
 
@@ -41,6 +41,15 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedWithCl
     client.on('error', ignore)
     return withClient(redisStore(client), async () => client.disconnect())
   },
+  'redis+sentinel:': async (address) => {
+    const { Redis } = await import('ioredis')
+    const { redisStore } = await import('../../src/stores/redis/index.ts')
+    const { host, name } = /\/\/(?<host>[^/]*)\/(?<name>.*)/.exec(address)?.groups ?? {}
+    const { hostname, port } = new URL(`redis://${host}`)
+    const client = new Redis({ sentinels: [{ host: hostname, port: Number(port) }], name: name ?? '' })
+    client.on('error', ignore)
+    return withClient(redisStore(client), async () => client.disconnect())
+  },
   'postgres:': async (address) => {
     const { default: pg } = await import('pg')
     const { postgresStore } = await import('../../src/stores/postgres/index.ts')
@@ -60,18 +69,20 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedWithCl
   'etcd:': async (address) => {
     const { Etcd3 } = await import('etcd3')
     const { etcdStore } = await import('../../src/stores/etcd/index.ts')
-    const client = new Etcd3({ hosts: address.replace(/^etcd:/, 'http:') })
+    const client = new Etcd3({ hosts: hostsOf(address).map((host) => `http://${host}`) })
     return withClient(etcdStore(client), async () => client.close())
   },
   'nats:': async (address) => {
     const { connect } = await import('@nats-io/transport-node')
     const { natsStore } = await import('../../src/stores/nats/index.ts')
+    const { searchParams } = new URL(address.replace(/\/\/[^?]*/, ''))
+    const replicas = Number(searchParams.get('replicas') ?? 1)
     const connection = await connect({
-      ...{ servers: address, maxReconnectAttempts: -1, reconnectTimeWait: 100 },
+      ...{ servers: hostsOf(address), maxReconnectAttempts: -1, reconnectTimeWait: 100 },
       // A server that crashes during a greeting is asked again, also for the first time.
       ...{ timeout: 2000, waitOnFirstConnect: true },
     })
-    return withClient(natsStore(connection), () => connection.close())
+    return withClient(natsStore(connection, { replicas }), () => connection.close())
   },
   'firestore:': async (address) => {
     const { Firestore } = await import('@google-cloud/firestore')
@@ -82,6 +93,11 @@ const OPENERS: Readonly<Record<string, (address: string) => Promise<OpenedWithCl
     const client = new Firestore({ projectId: 'holdfast' })
     return withClient(firestoreStore(client), () => client.terminate())
   },
+}
+
+/** An address may name several servers of one cluster: `etcd://a:2379,b:2379`. */
+function hostsOf(address: string): string[] {
+  return /\/\/([^/?]*)/.exec(address)?.[1]?.split(',') ?? []
 }
 
 function withClient(store: LeaseStore, closeClient: () => Promise<void>): OpenedWithClient {

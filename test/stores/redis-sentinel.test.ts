@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
+import { SentinelGroup } from '../../scripts/services/index.ts'
 import type { Leases } from '../../src/core/index.ts'
 import { holdfast } from '../cli/holdfast.ts'
 import { startServe } from '../cli/server.ts'
@@ -7,7 +8,6 @@ import { blocksOfPage } from '../docs/blocks.ts'
 import { HANG_MS } from '../hang-limit.ts'
 import { importExample } from '../server/docs-example.ts'
 import { browserAt } from '../server/node-client.ts'
-import { SentinelGroup } from './redis/sentinel.ts'
 
 interface Example {
   readonly client: Redis

@@ -1,6 +1,6 @@
+import type { Random } from '../../random.ts'
 import { crash } from '../crash.ts'
 import type { Person } from './person.ts'
-import type { Random } from './random.ts'
 import type { ServedDocument } from './served-document.ts'
 import type { Weather } from './unreliable-network.ts'
 

@@ -1,8 +1,8 @@
 import type { BrowserContext } from 'playwright-core'
 import { type WordRecord, wordsOf } from '../../../src/testing/history/index.ts'
 import { eventually } from '../../eventually.ts'
+import type { Random } from '../../random.ts'
 import { launchChromium } from '../chromium.ts'
-import type { Random } from './random.ts'
 import { type Choice, Tab, type View } from './tab.ts'
 import { UnreliableNetwork } from './unreliable-network.ts'
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Random } from './random.ts'
+import type { Random } from '../../random.ts'
 
 /** What the network does with the requests of one person. */
 export type Weather = 'good' | 'slow' | 'late' | 'doubled'

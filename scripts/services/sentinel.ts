@@ -1,16 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { expect } from 'vitest'
-import { freePort } from '../../../scripts/services/free-port.ts'
-import { KeptProcess } from '../../../scripts/services/kept-process.ts'
-import { redis } from '../../../scripts/services/redis.ts'
-import { obtain } from '../../../scripts/services/tools.ts'
-import { eventually } from '../../eventually.ts'
-import { HANG_MS } from '../../hang-limit.ts'
+import { freePort } from './free-port.ts'
+import { KeptProcess } from './kept-process.ts'
+import { redis } from './redis.ts'
+import { obtain } from './tools.ts'
 
 /** A replica that has been without its primary for more than ten times as long is not promoted. */
 const DOWN_AFTER_MS = 2000
+const START_LIMIT_MS = 60_000
+const PROBE_EVERY_MS = 20
 
 /** A primary and a replica under the name `mymaster`, and one sentinel that replaces the primary by the replica. */
 export class SentinelGroup implements AsyncDisposable {
@@ -40,24 +40,30 @@ export class SentinelGroup implements AsyncDisposable {
       const command = { file: launch?.program ?? '', args: [file, ...args], crashSignal: 'SIGKILL' as const }
       return { port, pid: await node.start(command) }
     }
-    const primary = await start(['save ""', 'repl-diskless-sync-delay 0'])
-    const replica = await start(['save ""', `replicaof 127.0.0.1 ${primary.port}`])
-    await using client = nodeAt(replica.port)
-    await eventually(async () =>
-      expect(await client.redis.info('replication')).toContain('master_link_status:up'),
-    )
-    const sentinel = await start(
-      [
-        `sentinel monitor mymaster 127.0.0.1 ${primary.port} 1`,
-        `sentinel down-after-milliseconds mymaster ${HANG_MS}`,
-      ],
-      '--sentinel',
-    )
-    await using watcher = nodeAt(sentinel.port)
-    await eventually(async () =>
-      expect(await watcher.redis.call('SENTINEL', 'REPLICAS', 'mymaster')).toHaveLength(1),
-    )
-    return new SentinelGroup(sentinel.port, primary, processes)
+    try {
+      const primary = await start(['save ""', 'repl-diskless-sync-delay 0'])
+      const replica = await start(['save ""', `replicaof 127.0.0.1 ${primary.port}`])
+      await using client = nodeAt(replica.port)
+      await until('the replica follows its primary', async () =>
+        (await client.redis.info('replication')).includes('master_link_status:up'),
+      )
+      const sentinel = await start(
+        [
+          `sentinel monitor mymaster 127.0.0.1 ${primary.port} 1`,
+          `sentinel down-after-milliseconds mymaster ${START_LIMIT_MS}`,
+        ],
+        '--sentinel',
+      )
+      await using watcher = nodeAt(sentinel.port)
+      await until('the sentinel knows the replica', async () => {
+        const replicas = await watcher.redis.call('SENTINEL', 'REPLICAS', 'mymaster')
+        return Array.isArray(replicas) && replicas.length === 1
+      })
+      return new SentinelGroup(sentinel.port, primary, processes)
+    } catch (error) {
+      await processes.disposeAsync()
+      throw error
+    }
   }
 
   /** Resolves when the replica has all that was written until now. */
@@ -65,7 +71,7 @@ export class SentinelGroup implements AsyncDisposable {
     await using primary = nodeAt(this.#primary.port)
     // `WAIT` counts the writes of its own connection.
     await primary.redis.set('waited', '')
-    expect(await primary.redis.wait(1, HANG_MS)).toBe(1)
+    if ((await primary.redis.wait(1, START_LIMIT_MS)) !== 1) throw new Error('the replica has not followed')
   }
 
   /** From now on the replica receives no more writes. */
@@ -84,6 +90,14 @@ export class SentinelGroup implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#processes.disposeAsync()
+  }
+}
+
+async function until(what: string, check: () => Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + START_LIMIT_MS
+  while (!(await check())) {
+    if (performance.now() > giveUpAt) throw new Error(`expected within ${START_LIMIT_MS} ms that ${what}`)
+    await sleep(PROBE_EVERY_MS)
   }
 }
 
