@@ -46,7 +46,7 @@ export const projects = [
   { name: 'package', include: PACKING, ...WAITING },
   {
     name: 'stores',
-    include: testsIn('test/stores', 'test/services', 'test/server', 'test/telemetry'),
+    include: testsIn('test/stores', 'test/scenarios', 'test/services', 'test/server', 'test/telemetry'),
     exclude: WITH_PROCESSES,
     ...WAITING,
   },

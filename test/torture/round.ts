@@ -39,7 +39,11 @@ export interface Recovery {
 }
 
 const WORKERS = 4
-const RESOURCES = [{ name: 'north' }, { name: 'south' }, { name: 'pool', share: 2 }]
+const RESOURCES = [
+  { name: 'north', longHolds: 0.05 },
+  { name: 'south', longHolds: 0.8 },
+  { name: 'pool', share: 2, longHolds: 0.3 },
+]
 /** Only what hangs needs longer, on a busy machine too. */
 const RECOVERY_LIMIT_MS = 60_000
 const CALM_MS = [100, 400] as const

@@ -15,6 +15,8 @@ export interface WorkedResource {
   readonly name: string
   /** How many may hold it together. Absent: one. */
   readonly share?: number
+  /** Which part of its leases is held for so long that they must be renewed. A fault finds these in use. */
+  readonly longHolds: number
 }
 
 export interface WorkerOptions {
@@ -82,13 +84,14 @@ tellCounts()
 guarded.close()
 process.disconnect()
 
-async function contend({ name: resource, share }: WorkedResource, random: Random): Promise<void> {
+async function contend(worked: WorkedResource, random: Random): Promise<void> {
+  const { name: resource, share } = worked
   const { signal } = finish
   while (!signal.aborted) {
     const wait = random.chance(0.3) ? random.between(0, ttl) : Infinity
     try {
       note({ at: now(), worker: name, resource })
-      await hold(await leases.acquire(resource, { signal, share, wait }), share, random)
+      await hold(await leases.acquire(resource, { signal, share, wait }), worked, random)
     } catch (error) {
       if (!(error instanceof LeaseError) || !EXPECTED.includes(error.code))
         tell({ type: 'error', text: textOf(error) })
@@ -98,10 +101,9 @@ async function contend({ name: resource, share }: WorkedResource, random: Random
   }
 }
 
-/** Mostly for a moment, sometimes for so long that it must be renewed. */
-async function hold(lease: Lease, share: number | undefined, random: Random): Promise<void> {
+async function hold(lease: Lease, { share, longHolds }: WorkedResource, random: Random): Promise<void> {
   const { resource, signal } = lease
-  const holdMs = random.chance(0.1) ? random.between(ttl, 2 * ttl) : random.between(0, ttl / 5)
+  const holdMs = random.chance(longHolds) ? random.between(ttl, 3 * ttl) : random.between(0, ttl / 5)
   counts.grants++
   if (noteHeld(lease, share)) tell({ type: 'granted', resource })
   if (!share) write(lease)
