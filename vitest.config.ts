@@ -16,7 +16,7 @@ const WITH_PROCESSES = [
 const PACKING = ['exports', 'bin'].map((name) => `test/package/${name}.test.ts`)
 
 /** Tests that replace modules. They get modules of their own; all other units share those of their worker. */
-const UNITS = testsIn('src', 'web/src', 'test/promises', 'test/package')
+const UNITS = testsIn('src', 'web/src', 'test/promises', 'test/package', 'test/locks')
 const REPLACING_MODULES = globSync(UNITS).filter((file) =>
   /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')),
 )

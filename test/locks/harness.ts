@@ -1,7 +1,7 @@
 /**
  * Runs tests in the form of the web platform tests: scripts that call `promise_test` and use `navigator.locks`. Those in
- * `cases` have the file names and titles of the web-locks tests of https://github.com/web-platform-tests/wpt that need no
- * browser. The original files run as well: put them in that folder.
+ * `cases` are our own. They have the file names and titles of the web-locks tests of
+ * https://github.com/web-platform-tests/wpt that need no browser. `npm run wpt` runs the originals.
  */
 import type { LockManager } from '../../src/locks/index.ts'
 

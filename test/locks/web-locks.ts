@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { LeaseStore } from '../../src/core/index.ts'
 import { createLockManager, type LockManager, type StoreLockManager } from '../../src/locks/index.ts'
 import { casesOf, type Realm, type WebPlatformCase } from './harness.ts'
+import type { KnownDifferences } from './known-differences.ts'
 
 const FOLDER = join(import.meta.dirname, 'cases')
 export const scripts = globSync('*.js', { cwd: FOLDER })
@@ -16,10 +17,9 @@ export const scripts = globSync('*.js', { cwd: FOLDER })
 export type OpenRealm = () => Promise<Realm & { readonly canShare: boolean; close?(): Promise<void> }>
 
 /**
- * The web platform tests on a lock manager. Each script has its own. `known`: tests that it fails, by the names of their
- * script and the test.
+ * The web platform tests on a lock manager. Each script has its own. `known`: tests that it fails.
  */
-export function describeWebLocks(name: string, open: OpenRealm, known: readonly string[] = []): void {
+export function describeWebLocks(name: string, open: OpenRealm, known: KnownDifferences = {}): void {
   describe.each(scripts)(`web locks on ${name}: $file`, ({ file, source }) => {
     let realm: Awaited<ReturnType<OpenRealm>>
     let cases: WebPlatformCase[]
@@ -32,7 +32,8 @@ export function describeWebLocks(name: string, open: OpenRealm, known: readonly 
     const titles = casesOf(source, { locks: {} as LockManager }).map(({ title }) => title)
     for (const [index, title] of titles.entries())
       it(title, async ({ skip }) => {
-        if (known.includes(`${file}: ${title}`)) skip(`known: ${name} fails it`)
+        const difference = known[`${file}: ${title}`]
+        if (difference) skip(`known: ${difference}`)
         if (!realm.canShare) skip('the store can neither share nor steal')
         const hasRun = await cases[index]?.run()
         if (!hasRun) skip('it needs several clients, and here there is one')

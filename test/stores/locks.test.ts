@@ -9,6 +9,7 @@ import { fileStore } from '../../src/stores/file/index.ts'
 import { mysqlStore } from '../../src/stores/mysql/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { KNOWN_DIFFERENCES } from '../locks/known-differences.ts'
 import { describeWebLocks, realmOn } from '../locks/web-locks.ts'
 import { makeBed } from './postgres/bed.ts'
 import { type Connected, clients, freshPrefix, HOLDFAST_TEST_REDIS_URL } from './redis/clients.ts'
@@ -31,16 +32,6 @@ describeWebLocks('the SQLite store', async () => {
   )
 })
 
-/** What a store without a queue cannot do. */
-const WITHOUT_QUEUE = [
-  // The callbacks of different names come in the order of the grants.
-  'mode-mixed: Lock requests are granted in order',
-  'mode-shared: Lock requests are granted in order',
-  // Requests of other clients that wait are not seen.
-  'query: query() can observe a deadlock',
-  'query-ordering: Requests appear in state in order made.',
-]
-
 describeWebLocks(
   'the file store',
   async () => {
@@ -50,7 +41,7 @@ describeWebLocks(
       () => remove(folder),
     )
   },
-  WITHOUT_QUEUE,
+  KNOWN_DIFFERENCES['file'],
 )
 
 describeWebLocks('the Redis store', () => {

@@ -33,7 +33,7 @@ function hold(worker: string, token: number, [asked, ...held]: readonly number[]
   for (const at of held) note({ at, worker, resource: 'r', token })
 }
 
-it('holds one after the other, with rising tokens, break no rule', () => {
+it('workers that hold one after the other, with rising tokens, break no rule', () => {
   hold('a', 1, [0, 10, 20])
   hold('b', 2, [5, 30, 40])
   expect(judged()).toEqual([])

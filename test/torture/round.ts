@@ -16,9 +16,10 @@ import type { Counts } from './worker.ts'
 
 export interface RoundOptions {
   readonly seed: number
-  /** The round ends after the first fault that ends later than that, or after so many. */
+  /** The round ends after the first fault that ends later than that. */
   readonly forMs: number
-  readonly mostFaults?: number
+  /** The most steps of the round: each is one fault, or two at once. Default: no limit. */
+  readonly steps?: number
   readonly workers?: number
   readonly signal?: AbortSignal | undefined
   readonly onStep?: (step: string) => void
@@ -121,11 +122,11 @@ class Storm {
   }
 
   async run(): Promise<void> {
-    const { forMs, mostFaults = Infinity, signal } = this.#options
+    const { forMs, steps = Infinity, signal } = this.#options
     const endsAt = performance.now() + forMs
     const faults = new Faults(this.#random, { bed: this.#bed, crew: this.#crew })
     if (!(await this.#recover(0, []))) return
-    for (let n = 0; n < mostFaults && performance.now() < endsAt && !signal?.aborted; n++) {
+    for (let n = 0; n < steps && performance.now() < endsAt && !signal?.aborted; n++) {
       const endedAt = await this.#happen(faults.next())
       if (signal?.aborted || !(await this.#recover(endedAt.at, endedAt.kinds))) return
     }

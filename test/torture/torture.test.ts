@@ -6,7 +6,7 @@ import { runRound } from './round.ts'
 
 /** Another order of the faults: HOLDFAST_SEED. */
 const { HOLDFAST_SEED: seed = '1' } = process.env
-const FAULTS = 2
+const STEPS = 2
 
 describe('workers on a store to which faults happen', () => {
   it.concurrent.each(['sqlite', 'redis', 'postgres', 'mysql', 'etcd', 'nats', 'serve'])(
@@ -16,7 +16,7 @@ describe('workers on a store to which faults happen', () => {
       const { violations, counts } = await runRound(openBed, {
         seed: Number(seed),
         forMs: Infinity,
-        mostFaults: FAULTS,
+        steps: STEPS,
         workers: 2,
       })
       expect(violations).toEqual([])

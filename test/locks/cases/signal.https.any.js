@@ -15,9 +15,9 @@ promise_test(async (t) => {
 }, 'Passing an already aborted signal aborts')
 
 promise_test(async (t) => {
-  const signal = AbortSignal.abort('My dog ate it.')
+  const signal = AbortSignal.abort('the user left')
   const request = locks.request(uniqueName(t), { signal }, t.unreached_func('aborted'))
-  await promise_rejects_exactly(t, 'My dog ate it.', request)
+  await promise_rejects_exactly(t, 'the user left', request)
 }, 'Passing an already aborted signal rejects with the custom abort reason.')
 
 promise_test(async (t) => {
@@ -82,19 +82,20 @@ for (const when of ['granted', 'released'])
     })
     await granted.promise
     if (when === 'granted') controller.abort()
-    work.resolve('resolved ok')
+    work.resolve('the result')
     if (when === 'released') controller.abort()
-    assert_equals(await request, 'resolved ok')
+    assert_equals(await request, 'the result')
   }, `Abort signaled after lock ${when}`)
 
 promise_test(async (t) => {
   const name = uniqueName(t)
-  const controller = new AbortController()
-  const first = requestLockAndHold(t, name, { signal: controller.signal })
-  const next = locks.request(name, () => 'resolved')
-  controller.abort()
-  await promise_rejects_dom(t, 'AbortError', first)
-  assert_equals(await next, 'resolved')
+  const first = new AbortController()
+  const aborted = promise_rejects_dom(t, 'AbortError', requestLockAndHold(t, name, { signal: first.signal }))
+  const modes = ['exclusive', 'shared', 'shared']
+  const behind = modes.map((mode) => locks.request(name, { mode }, (lock) => lock.mode))
+  first.abort()
+  await aborted
+  assert_array_equals(await Promise.all(behind), modes)
 }, 'Abort should process the next pending lock request')
 
 promise_test(async (t) => {
@@ -110,7 +111,7 @@ promise_test(async (t) => {
   assert_equals(await reader, 'read')
 }, 'Abort of a waiting exclusive request lets the shared ones behind it pass')
 
-for (const reason of ['My cat handled it', undefined])
+for (const reason of ['somebody else does it', undefined])
   promise_test(
     async (t) => {
       const controller = new AbortController()

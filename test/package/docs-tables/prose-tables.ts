@@ -49,6 +49,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/idempotency.md#Frameworks': 'the adapters, which `test/server/idempotency-frameworks.test.ts` runs',
   'docs/idempotency.md#What it costs': MEASURED,
   'docs/locks.md#Stores': BEHAVIOUR,
+  'docs/locks.md#Web platform tests': '`test/locks/wpt-suite.test.ts` compares it with the known differences',
   'docs/once.md#What a run does': BEHAVIOUR,
   'docs/once.md#Effects in the same transaction': BEHAVIOUR,
   'docs/once.md#Behind a queue': 'the answers of a handler, which `src/once/task-handler.test.ts` asks for',
