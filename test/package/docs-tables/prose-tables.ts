@@ -15,6 +15,7 @@ export const PROSE_TABLES: Readonly<Record<string, string>> = {
   'docs/comparison.md#Redis: nobody else wants it': MEASURED,
   'docs/verification.md#The promises': 'names tests and planted faults; the faults are those of the zoo',
   'docs/verification.md#Mutation tests': 'generated; `test/zoo/table.test.ts` compares it with the scores',
+  'docs/verification.md#Long faults on real stores': 'measured by `npm run torture`',
   'docs/verification.md#The zoo': 'generated; `test/zoo/table.test.ts` compares it with the faults',
   'docs/troubleshooting.md#Leases and workers': ADVICE,
   'docs/troubleshooting.md#Pages and documents': ADVICE,
