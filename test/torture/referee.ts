@@ -1,7 +1,8 @@
 /** Judges what the workers of a round have written down: what they believed to hold, and what they wrote. */
 import { DatabaseSync } from 'node:sqlite'
 import { holdViolations, type LeaseOperation, leaseViolations } from '../../src/testing/history/index.ts'
-import { holdsOf, type Observation } from '../../src/testing/node/index.ts'
+import { holdsOf } from '../../src/testing/node/checker.ts'
+import type { Observation } from '../../src/testing/node/index.ts'
 import { readLog } from '../../src/testing/node/observation.ts'
 
 export interface Evidence {
