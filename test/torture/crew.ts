@@ -8,7 +8,7 @@ import type { Counts, WorkedResource, WorkerMessage, WorkerOptions, WorkerOrder 
 /** Enough for a stack trace. */
 const ERRORS_LENGTH = 4000
 /** A worker that has been told to finish closes its leases and its client within this time. */
-const FINISH_LIMIT_MS = 60_000
+const FINISH_LIMIT_MS = 120_000
 const LOOK_EVERY_MS = 20
 
 export interface CrewOptions {

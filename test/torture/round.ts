@@ -46,7 +46,7 @@ const RESOURCES = [
   { name: 'pool', share: 2, longHolds: 0.3 },
 ]
 /** Only what hangs needs longer, on a busy machine too. */
-const RECOVERY_LIMIT_MS = 60_000
+const RECOVERY_LIMIT_MS = 120_000
 const CALM_MS = [100, 400] as const
 
 export async function runRound(openBed: OpenBed, options: RoundOptions): Promise<RoundReport> {
