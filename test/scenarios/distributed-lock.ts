@@ -108,7 +108,7 @@ export const distributedLock: readonly Scenario[] = [
     },
   },
   {
-    title: 'times that are none and names that no lock can have are refused before anything is sent',
+    title: 'wrong times, and names that no lock can have, are refused before anything is sent',
     async run({ client, resource }) {
       const locks = await client()
       for (const wait of [-2, Number.NaN, '2 seconds' as never])
