@@ -1,6 +1,6 @@
 import { randomId } from '../../base/random-id.ts'
-import { type CopyArchive, copyArchive } from './copy-archive.ts'
-import { type CopyJournal, copyJournal } from './copy-journal.ts'
+import { type CopyArchive, copyArchive } from './copy-indexeddb.ts'
+import { type CopyJournal, copyJournal } from './copy-local-storage.ts'
 import type { CopyRecord, Unsaved } from './copy-record.ts'
 import { alone, announcePage, endOfPage, openPages } from './open-pages.ts'
 import { SHORT_CHARACTERS, WRITE_AFTER_MS } from './options.ts'

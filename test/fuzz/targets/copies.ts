@@ -1,5 +1,5 @@
 /** Unsaved words that a page has left in the storage of the browser. */
-import { copyJournal } from '../../../src/client/draft/copy-journal.ts'
+import { copyJournal } from '../../../src/client/draft/copy-local-storage.ts'
 import { isCopyRecord } from '../../../src/client/draft/copy-record.ts'
 import type { Target } from '../target.ts'
 
