@@ -14,8 +14,17 @@ const library: Tool<string> = {
   find: async () => globSync('/usr/{lib,lib64,local/lib}/{*/,}faketime/libfaketimeMT.so.1')[0],
 }
 
-/** The path of the library, or why there is none here. */
-export async function findFakeTime(): Promise<{ readonly path: string } | { readonly why: string }> {
+type Found = { readonly path: string } | { readonly why: string }
+
+let found: Promise<Found> | undefined
+
+/** The path of the library, or why there is none here. Rounds that run at once install it once. */
+export function findFakeTime(): Promise<Found> {
+  found ??= find()
+  return found
+}
+
+async function find(): Promise<Found> {
   if (process.platform !== 'linux') return { why: 'libfaketime is used on Linux only' }
   try {
     const [path = ''] = await obtain([library])
