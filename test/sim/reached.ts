@@ -216,6 +216,7 @@ export const REACHED: Readonly<Record<WorldName, readonly string[]>> = {
     'task: 503 error retry_later',
     'transaction: commit store-unavailable',
     'transaction: committed',
+    'transaction: repeated',
     'transaction: rolled back',
     'trouble: a clock of a worker jumps',
     'trouble: a worker crashes in its next work',

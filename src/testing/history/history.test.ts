@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type JobRun,
   type Listening,
+  outcomeViolations,
   type RegisterOperation,
   registerViolations,
   replicaViolations,
@@ -88,6 +89,28 @@ describe('the history of jobs', () => {
       'j was finished 2 times: by ann, ben',
     ])
     expect(judge(run('ann', 3, 0, 5), run('ben', 2, 6, 9))).toEqual(['ben began j with token 2, after 3'])
+  })
+})
+
+describe('the history of outcomes', () => {
+  const lock = (token: number, from: number, to: number) => ({ job: 'j', token, from, to })
+  const outcome = (token: number, at: number) => ({ job: 'j', token, at })
+
+  it('one outcome of the last holder, within its lock, is accepted', () => {
+    expect(outcomeViolations([lock(1, 0, 5), lock(2, 6, 10)], [outcome(2, 10)])).toEqual([])
+    expect(outcomeViolations([lock(1, 0, 5)], [])).toEqual([])
+  })
+
+  it('an outcome after the lock, with an earlier token, and a second one are found', () => {
+    expect(outcomeViolations([lock(1, 0, 5)], [outcome(1, 6)])).toEqual([
+      'the outcome of j was written with token 1, whose lock was not live',
+    ])
+    expect(outcomeViolations([lock(1, 0, 9), lock(2, 6, 10)], [outcome(1, 8)])).toEqual([
+      'the outcome of j was written with token 1 after 2',
+    ])
+    expect(outcomeViolations([lock(1, 0, 9)], [outcome(1, 8), outcome(1, 9)])).toEqual([
+      'the outcome of j was written twice: with 1 and 1',
+    ])
   })
 })
 

@@ -7,6 +7,6 @@ export { type HeardUnlock, type Listening, type Unlock, unlockViolations } from 
 export { type Hold, holdViolations } from './holds.ts'
 export { type LeaseHistoryOptions, type LeaseOperation, leaseViolations } from './leases.ts'
 export { type RegisterOperation, registerViolations, replicaViolations } from './registers.ts'
-export { type JobRun, runViolations } from './runs.ts'
+export { type JobLockTime, type JobOutcome, type JobRun, outcomeViolations, runViolations } from './runs.ts'
 export { type CarriedOutSave, saveViolations } from './saves.ts'
 export { type Fate, type Findings, WordRecord, wordsOf } from './words.ts'

@@ -38,3 +38,35 @@ function violationsOf(job: string, runs: readonly JobRun[]): string[] {
     )
   return found
 }
+
+/** The lock of a job, as the store knows it. */
+export interface JobLockTime {
+  readonly job: string
+  readonly token: number
+  readonly from: number
+  /** When it ended: it was released, or its last extension ran out. */
+  to: number
+}
+
+/** An outcome that was stored: with its job, and with the effect of its transaction. */
+export interface JobOutcome {
+  readonly job: string
+  readonly token: number
+  readonly at: number
+}
+
+/** One outcome for each job, written by the holder of the last token while its lock was live. */
+export function outcomeViolations(locks: readonly JobLockTime[], outcomes: readonly JobOutcome[]): string[] {
+  return outcomes.flatMap((outcome, n) => {
+    const { job, token, at } = outcome
+    const ofJob = locks.filter((lock) => lock.job === job && lock.from <= at)
+    const isLive = ofJob.some((lock) => lock.token === token && at <= lock.to)
+    const higher = ofJob.find((lock) => lock.token > token)
+    const earlier = outcomes.slice(0, n).find((other) => other.job === job)
+    return [
+      ...(isLive ? [] : [`the outcome of ${job} was written with token ${token}, whose lock was not live`]),
+      ...(higher ? [`the outcome of ${job} was written with token ${token} after ${higher.token}`] : []),
+      ...(earlier ? [`the outcome of ${job} was written twice: with ${earlier.token} and ${token}`] : []),
+    ]
+  })
+}

@@ -6,7 +6,7 @@ import type { LeaseError, LeaseRecord, LeaseStore, StoreEvent } from '../../../s
 import type { JobStore, MemoryJobs, MemoryTransaction } from '../../../src/once/index.ts'
 import type { DocumentStore } from '../../../src/server/documents.ts'
 import type { Bus } from '../../../src/server/index.ts'
-import type { CarriedOutSave } from '../../../src/testing/history/index.ts'
+import type { CarriedOutSave, JobLockTime, JobOutcome } from '../../../src/testing/history/index.ts'
 import { SimProcess } from '../process.ts'
 import type { Referee } from '../referee.ts'
 import type { World } from '../world.ts'
@@ -30,6 +30,9 @@ export class Backend {
   readonly store: LeaseStore
   readonly documents: DocumentStore
   readonly jobs: MemoryJobs
+  readonly jobLocks: JobLockTime[] = []
+  readonly outcomes: JobOutcome[] = []
+  readonly #completedAt = new WeakMap<object, number>()
   /** In the order in which they were carried out. */
   readonly saves: CarriedOutSave[] = []
   readonly #ends = new Map<number, LeaseEnd>()
@@ -40,7 +43,7 @@ export class Backend {
     this.#world = world
     this.process = new SimProcess(world, 'database', 1, world.stream('database'))
     const { memoryStore, memoryDocuments, memoryJobs } = programs.database(processGlobals(this.process))
-    this.jobs = memoryJobs({ clock: this.process })
+    this.jobs = this.#withLocks(memoryJobs({ clock: this.process }))
     this.store = this.#withEnds(referee.ledger(memoryStore({ clock: this.process })))
     const documents = memoryDocuments({ clock: this.process })
     this.documents = {
@@ -78,6 +81,55 @@ export class Backend {
     const resource = resourceOf(room)
     const [leases = []] = await this.store.read([resource])
     if (leases[0]) await this.store.release({ resource, token: leases[0].token })
+  }
+
+  /** Notes the locks of jobs, and the outcomes that are stored outside of transactions. */
+  #withLocks(jobs: MemoryJobs): MemoryJobs {
+    const world = this.#world
+    const last = (job: string) => this.jobLocks.findLast((lock) => lock.job === job)
+    return {
+      ...jobs,
+      acquire: async (id, owner, ttlMs, options) => {
+        const answer = await jobs.acquire(id, owner, ttlMs, options)
+        if (!answer.granted) return answer
+        const { token, remaining } = answer
+        const to = world.now + remaining
+        const lock = last(id)
+        if (lock?.token === token) lock.to = to
+        else this.jobLocks.push({ job: id, token, from: world.now, to })
+        return answer
+      },
+      refresh: async (id, owner, ttlMs) => {
+        const time = await jobs.refresh(id, owner, ttlMs)
+        const lock = last(id)
+        if (time && lock) lock.to = world.now + time.remaining
+        return time
+      },
+      release: async (id, owner) => {
+        const isReleased = await jobs.release(id, owner)
+        const lock = last(id)
+        if (isReleased && lock) lock.to = Math.min(lock.to, world.now)
+        return isReleased
+      },
+      complete: (tx, id, holder, outcome) => {
+        const isWritten = jobs.complete?.(tx, id, holder, outcome) ?? false
+        // From here to its end, the transaction keeps others away, as one that has locked the row does.
+        if (isWritten) this.#completedAt.set(tx, world.now)
+        return isWritten
+      },
+      finish: async (id, holder, outcome) => {
+        const wasFinished = (await jobs.read(id))?.finished
+        const isWritten = await jobs.finish(id, holder, outcome)
+        // A repetition is told the same, and writes nothing.
+        if (isWritten && !wasFinished) this.outcomes.push({ job: id, token: holder.token, at: world.now })
+        return isWritten
+      },
+    }
+  }
+
+  /** A transaction is committed, and its effect happens. */
+  noteEffect(tx: object, job: string, token: number): void {
+    this.outcomes.push({ job, token, at: this.#completedAt.get(tx) ?? this.#world.now })
   }
 
   #withEnds(store: LeaseStore): LeaseStore {

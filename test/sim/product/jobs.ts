@@ -1,4 +1,4 @@
-import { type JobRun, runViolations } from '../../../src/testing/history/index.ts'
+import { type JobRun, outcomeViolations, runViolations } from '../../../src/testing/history/index.ts'
 import type { Link } from './link.ts'
 import type { Part } from './part.ts'
 import type { JobTrouble, Trouble } from './plan.ts'
@@ -27,7 +27,7 @@ export class JobsPart implements Part {
   readonly #stage: Stage
   readonly #workers: readonly Worker[]
   readonly #queue: Queue
-  readonly #record: JobRecord = { runs: [], effects: new Map(), results: new Map() }
+  readonly #record: JobRecord = { runs: [] }
   readonly #ids: string[] = []
   readonly #callers: Caller[] = []
 
@@ -133,7 +133,9 @@ export class JobsPart implements Part {
   }
 
   judge(): void {
-    for (const violation of runViolations(this.#record.runs, this.#ids)) this.#stage.story.violate(violation)
+    const { story, backend } = this.#stage
+    for (const violation of runViolations(this.#record.runs, this.#ids)) story.violate(violation)
+    for (const violation of outcomeViolations(backend.jobLocks, backend.outcomes)) story.violate(violation)
   }
 
   #ask(caller: Caller): void {
@@ -161,11 +163,11 @@ export class JobsPart implements Part {
       if (kindOf(id) !== 'result') story.violate(`${id} is not finished: ${JSON.stringify(job)}`)
       return
     }
-    const { runs, effects } = this.#record
+    const { runs } = this.#record
     const ofJob = runs.filter((run) => run.job === id)
     const isGivenUp = job.error !== null && job.attempts >= MAX_ATTEMPTS
     if (kindOf(id) === 'transaction') {
-      const times = effects.get(id) ?? 0
+      const times = backend.outcomes.filter((outcome) => outcome.job === id).length
       if (times !== (isGivenUp ? 0 : 1)) story.violate(`the effect of ${id} happened ${times} times`)
     }
     if (job.error !== null && kindOf(id) !== 'broken' && !isGivenUp)

@@ -41,10 +41,6 @@ interface Start extends JobRun {
 /** What was carried out, outside of what is judged. */
 export interface JobRecord {
   readonly runs: JobRun[]
-  /** By job: how often its effect was committed. */
-  readonly effects: Map<string, number>
-  /** By job: the results that were acknowledged. */
-  readonly results: Map<string, Set<string>>
 }
 
 /** A process that runs jobs. The queue delivers to its task handler; callers ask it for results. */
@@ -237,15 +233,26 @@ export class Worker implements Delivering {
     }
   }
 
+  /** As applications do, the transaction is repeated if its COMMIT has no answer. */
   async #inTransaction(run: Start, result: object, complete: RunningJob['complete']): Promise<unknown> {
+    try {
+      return await this.#transact(run, result, complete)
+    } catch (error) {
+      if (Object(error).code !== 'store-unavailable' || run.step !== 'committing') throw error
+      this.#stage.story.reach('transaction: repeated')
+      return await this.#transact(run, result, complete)
+    }
+  }
+
+  async #transact(run: Start, result: object, complete: RunningJob['complete']): Promise<unknown> {
     const { backend, story } = this.#stage
+    const { job, token } = run
     this.#enter(run, 'beginning a transaction')
     const open = await backend.beginFor(this.process, this.link, this.#program as WorkerProgram)
     this.#enter(run, 'in a transaction')
-    const { effects } = this.#record
-    open.tx.onCommit(() => effects.set(run.job, (effects.get(run.job) ?? 0) + 1))
-    // Sometimes the work goes on after it has completed its job.
+    open.tx.onCommit(() => backend.noteEffect(open.tx, job, token))
     await complete(open, result)
+    // Sometimes the work goes on after it has completed its job.
     await this.#sleep(this.#random.pick([0, 0, 300]))
     if (this.#random.chance(0.1)) {
       story.reach('transaction: rolled back')
