@@ -1,11 +1,10 @@
 import { expectBoolean, expectOptions } from '../base/arguments.ts'
 import { orLoadError } from './errors.ts'
-import type { AutoSaveOptions } from './options.ts'
-import { checkOptions } from './options.ts'
+import { type AutoSaveOptions, checkOptions, type FlushOptions } from './options.ts'
 import { listGenerations } from './recovery.ts'
 import { createRestore } from './restore.ts'
 import { Saver } from './saver.ts'
-import type { AutoSave, AutoSaveProject, AutoSaveState, FlushOptions } from './types.ts'
+import type { AutoSave, AutoSaveProject, AutoSaveState } from './types.ts'
 
 /**
  * Saves a project automatically, into files that survive a crash, and only while it holds the project lock. Throws

@@ -187,3 +187,15 @@ function hasLocalStorage(): boolean {
 export const READ_ATTEMPTS = 10
 /** Writing the index takes a tenth of the time of a large save. Reading the heads of a few unlisted saves takes less. */
 export const MAX_UNLISTED_SAVES = 4
+
+export interface FlushOptions {
+  /** Replaces what another tab saved in between. Default false. */
+  readonly overwrite?: boolean | undefined
+}
+
+export interface RestoreOptions {
+  /** Ends the search after this many. Default: no limit. */
+  readonly limit?: number | undefined
+  /** `false` ignores journals. Default true. */
+  readonly journals?: boolean | undefined
+}

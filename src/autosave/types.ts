@@ -1,5 +1,6 @@
 import type { LockBackend, ProjectLocks } from '../project/index.ts'
 import type { AutoSaveError } from './errors.ts'
+import type { FlushOptions, RestoreOptions } from './options.ts'
 
 /** What AutoSave needs of `ProjectLocks`. */
 export interface AutoSaveLocks
@@ -106,18 +107,6 @@ export interface SkippedSave {
 export interface Recovery<T> extends ReadonlyArray<Recoverable<T>> {
   /** Saves that were found and cannot be verified, newest first. */
   readonly skipped: readonly SkippedSave[]
-}
-
-export interface FlushOptions {
-  /** Replaces what another tab saved in between. Default false. */
-  readonly overwrite?: boolean | undefined
-}
-
-export interface RestoreOptions {
-  /** Ends the search after this many. Default: no limit. */
-  readonly limit?: number | undefined
-  /** `false` ignores journals. Default true. */
-  readonly journals?: boolean | undefined
 }
 
 export interface AutoSave<T> extends AsyncDisposable {

@@ -4,6 +4,7 @@ import { asLeaseError, LeaseError, messageOf } from '../base/errors.ts'
 import { workerClock } from '../worker-clock/index.ts'
 import type { DocumentLock, SavedDocument } from './document-lock-types.ts'
 import type { DraftCodec } from './draft/codecs.ts'
+import type { FollowContentOptions } from './options.ts'
 import { retryMs } from './retry-ms.ts'
 
 /** What was last saved, as far as this tab knows. */
@@ -14,11 +15,6 @@ export interface SavedContent<T = unknown> extends SavedDocument {
   readonly isLoaded: boolean
   /** Why the last load failed, or why what was loaded cannot be read. */
   readonly error: LeaseError | null
-}
-
-export interface FollowContentOptions<T> {
-  /** Turns what was saved into your content, such as `jsonCodec(empty)`. Default: the JSON as it is. */
-  readonly codec?: Pick<DraftCodec<T>, 'decode'> | undefined
 }
 
 export interface FollowedContent<T = unknown> extends AsyncDisposable {

@@ -17,6 +17,7 @@
  * save and gap. `handoff-requests.ts`, `idle-holder.ts` (a holder without input) and `presence.ts` (the people in
  * view) are loaded with `holding.ts`.
  */
+
 export { createDocumentLock } from './document-lock.ts'
 export type {
   DocumentLock,
@@ -28,13 +29,7 @@ export type { Draft, DraftState, DraftStatus } from './draft/draft-types.ts'
 export { mergeJson } from './draft/merge-json.ts'
 export { type Merged, mergeText } from './draft/merge-text.ts'
 export type { DraftOptions } from './draft/options.ts'
-export {
-  type FollowContentOptions,
-  type FollowedContent,
-  followContent,
-  NOT_LOADED,
-  type SavedContent,
-} from './follow-content.ts'
+export { type FollowedContent, followContent, NOT_LOADED, type SavedContent } from './follow-content.ts'
 export {
   type Demand,
   type DocumentHolder,
@@ -50,5 +45,6 @@ export type {
   AcquireDocumentOptions,
   DocumentLockOptions,
   DocumentLockRoomOptions,
+  FollowContentOptions,
   HeadersOption,
 } from './options.ts'

@@ -2,6 +2,7 @@
  * The options of the document lock and of the HTTP store, their defaults, limits and checks, and the numbers that a
  * page loads at once. Those that come with `holding.ts` are in `rare-options.ts`.
  */
+
 import {
   expectBoolean,
   expectFunction,
@@ -14,6 +15,7 @@ import {
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
 import { workerClock } from '../worker-clock/index.ts'
+import type { DraftCodec } from './draft/codecs.ts'
 
 export interface DocumentLockOptions {
   /** The address of the server. Default: the origin of the page. */
@@ -196,3 +198,8 @@ export const SOONEST_READ_MS = 500
 export const MOST_READ_DOUBLINGS = 6
 /** While no events arrive, a change is seen after this time. */
 export const POLL_MS = 2000
+
+export interface FollowContentOptions<T> {
+  /** Turns what was saved into your content, such as `jsonCodec(empty)`. Default: the JSON as it is. */
+  readonly codec?: Pick<DraftCodec<T>, 'decode'> | undefined
+}

@@ -45,6 +45,7 @@
  * the functions of the core as arguments: with imports of its own, a bundler would take the core apart, which makes
  * it larger.
  */
+
 export { type Clock, systemClock } from '../base/clock.ts'
 export { type Duration, parseDuration } from '../base/duration.ts'
 export {
@@ -58,16 +59,8 @@ export type { JsonObject, JsonValue, LeaseRecord, PlainObject } from '../base/re
 export type { LeaseGroup } from './acquire-all.ts'
 export { createLeases } from './create-leases.ts'
 export type { Lease, LeaseEvent, LeaseEventBase, LeaseListener } from './lease.ts'
-export type {
-  AdoptOptions,
-  GroupWork,
-  LeadOptions,
-  Leases,
-  LeasesQuery,
-  TriedWork,
-  Work,
-} from './leases.ts'
-export type { LeaseOptions, LeasesOptions, Retry } from './options.ts'
+export type { GroupWork, Leases, LeasesQuery, TriedWork, Work } from './leases.ts'
+export type { AdoptOptions, LeadOptions, LeaseOptions, LeasesOptions, Retry } from './options.ts'
 export type {
   Answer,
   Ask,

@@ -1,6 +1,7 @@
 import type { LeaseError } from '../base/errors.ts'
 import type { Lease } from './lease.ts'
-import type { LeadOptions, Work } from './leases.ts'
+import type { Work } from './leases.ts'
+import type { LeadOptions } from './options.ts'
 import type { Tools } from './rare-methods.ts'
 
 /** Waits without a time limit, runs `work` while it holds the lease, and starts again after a loss. */

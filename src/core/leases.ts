@@ -1,12 +1,11 @@
 import type { LeaseRecord } from '../base/records.ts'
 import type { LeaseGroup } from './acquire-all.ts'
 import type { Lease, LeaseListener } from './lease.ts'
-import type { LeaseOptions } from './options.ts'
+import type { AdoptOptions, LeadOptions, LeaseOptions } from './options.ts'
 import type { LeasePage, WaitingRecord } from './store.ts'
 import type { LeaseTicket } from './ticket.ts'
 import type { LeaseWatch, WatchEvent } from './watch.ts'
 
-export type LeadOptions = Omit<LeaseOptions, 'wait'>
 /** `signal` aborts when the lease is lost, and when the `signal` of the options aborts. */
 export type Work<T> = (lease: Lease, signal: AbortSignal) => T | PromiseLike<T>
 /** The work under several leases. */
@@ -18,8 +17,6 @@ export type GroupWork<T> = (group: LeaseGroup, signal: AbortSignal) => T | Promi
 export type TriedWork<T> =
   | { readonly ran: true; readonly result: T }
   | { readonly ran: false; readonly holder: LeaseRecord | undefined; readonly keptFor: number | undefined }
-export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>
-
 export interface LeasesQuery {
   /** What the names begin with. */
   readonly prefix?: string | undefined

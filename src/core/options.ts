@@ -208,3 +208,6 @@ function checkMetadata(option: string, metadata: unknown): JsonObject {
     refuse(option, `a JSON object of at most ${MAX_METADATA_BYTES} bytes`, metadata, lost || undefined)
   return JSON.parse(text)
 }
+
+export type LeadOptions = Omit<LeaseOptions, 'wait'>
+export type AdoptOptions = Pick<LeaseOptions, 'ttl' | 'heartbeat' | 'retry' | 'signal'>

@@ -1,7 +1,7 @@
 import type { LeaseError } from '../base/errors.ts'
 import type { Keeper } from './keeper.ts'
 import type { Lease } from './lease.ts'
-import type { AdoptOptions } from './leases.ts'
+import type { AdoptOptions } from './options.ts'
 import type { Tools } from './rare-methods.ts'
 
 /**

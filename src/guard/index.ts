@@ -1,4 +1,5 @@
 /** Token checks at the resource itself, so that a holder that was paused cannot overwrite its successor. */
+
 export type { Duration } from '../base/duration.ts'
 export type { EtcdClient } from '../clients/etcd.ts'
 export type { MysqlClient } from '../clients/mysql.ts'
@@ -11,7 +12,8 @@ export { type EtcdGuard, etcdGuard } from './etcd.ts'
 export type { Fence } from './fence.ts'
 export { type MemoryGuard, memoryGuard } from './memory.ts'
 export { type MysqlGuard, mysqlGuard, mysqlGuardTable } from './mysql.ts'
+export type { GuardTableOptions } from './options.ts'
 export { type PostgresGuard, postgresGuard } from './postgres.ts'
 export { REDIS_FENCE, type RedisGuard, redisGuard } from './redis.ts'
-export { expectWritten, fenceAllows, type GuardTableOptions, guardTable } from './sql.ts'
+export { expectWritten, fenceAllows, guardTable } from './sql.ts'
 export { type SqliteGuard, sqliteGuard } from './sqlite.ts'

@@ -11,7 +11,8 @@ import {
 } from '../clients/mysql.ts'
 import { inMysqlTransaction, type MysqlTransaction } from '../clients/mysql-transaction.ts'
 import { expectFence, expectFresh, type Fence, refuseOutside } from './fence.ts'
-import { type GuardTableOptions, tableOf, throwRefusal } from './sql.ts'
+import type { GuardTableOptions } from './options.ts'
+import { tableOf, throwRefusal } from './sql.ts'
 
 /** A key of InnoDB may have 3072. A server that is not strict would cut a longer name off. */
 const MAX_RESOURCE_BYTES = 3072

@@ -8,7 +8,8 @@ import {
   type PostgresTransaction,
 } from '../clients/postgres-transaction.ts'
 import { expectFence, type Fence, refuseOutside } from './fence.ts'
-import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
+import type { GuardTableOptions } from './options.ts'
+import { guardStatements, throwRefusal } from './sql.ts'
 
 export interface PostgresGuard<Client = PostgresQueryClient> {
   /**

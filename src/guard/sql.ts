@@ -1,11 +1,7 @@
 import { expectOptions, expectText, refuse } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import { expectFence, expectFresh, type Fence, staleToken } from './fence.ts'
-
-export interface GuardTableOptions {
-  /** Letters, digits and underscores, optionally after a schema and a dot. Default `holdfast_guard`. */
-  readonly table?: string | undefined
-}
+import type { GuardTableOptions } from './options.ts'
 
 /**
  * The statement that creates the table of `postgresGuard` and `sqliteGuard`, for a migration of yours.

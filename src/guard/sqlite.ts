@@ -1,7 +1,8 @@
 import { expectFunction, hasMethods, refuse, refuseClient } from '../base/arguments.ts'
 import { inTransaction, isInTransaction, prepareSqlite, type SqliteDatabase } from '../clients/sqlite.ts'
 import { expectFence, expectSynchronous, type Fence, refuseOutside } from './fence.ts'
-import { type GuardTableOptions, guardStatements, throwRefusal } from './sql.ts'
+import type { GuardTableOptions } from './options.ts'
+import { guardStatements, throwRefusal } from './sql.ts'
 
 export interface SqliteGuard<Database = SqliteDatabase> {
   /**

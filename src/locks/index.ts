@@ -4,7 +4,9 @@
  * order of sending (`request-order.ts`). `query` reads the queues before the holders, and counts a waiter whose turn
  * has come as a holder.
  */
-export { createLockManager, type LockManagerOptions, type StoreLockManager } from './lock-manager.ts'
+
+export { createLockManager, type StoreLockManager } from './lock-manager.ts'
+export type { LockManagerOptions } from './options.ts'
 export type {
   Lock,
   LockGrantedCallback,

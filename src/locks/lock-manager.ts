@@ -18,16 +18,13 @@ import {
 } from '../core/manager.ts'
 import { loadRareParts } from './load-rare-parts.ts'
 import { PREFIX, resourceOf } from './names.ts'
-import { PLACED_WITHIN_MS } from './options.ts'
+import { type LockManagerOptions, PLACED_WITHIN_MS } from './options.ts'
 import type { OwnRequest, QueryTools } from './query.ts'
 import { type LockRequest, readRequest } from './request.ts'
 import { RequestOrder } from './request-order.ts'
 import type { Lock, LockManager, LockManagerSnapshot, LockMode } from './types.ts'
 
 const QUERY_TOOLS: QueryTools = { PREFIX, answerWithin, expectMethods, resourceOf }
-
-/** `owner` is what `query()` shows as `clientId`. Each manager needs its own. Default: `host:pid` and a random part. */
-export type LockManagerOptions = Omit<LeasesOptions, 'wait'>
 
 /** The lock manager of a store. Unlike that of a browser it can be closed. */
 export interface StoreLockManager extends LockManager, AsyncDisposable {

@@ -2,14 +2,9 @@ import { expectFunction, expectText, refuse, show } from '../base/arguments.ts'
 import { LeaseError } from '../base/errors.ts'
 import type { FirestoreClient } from '../clients/firestore.ts'
 import { analysisJobs } from './analysis-jobs.ts'
-import { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
+import { firestoreJobs } from './firestore-jobs.ts'
 import { releaseOrWarn } from './job-lock.ts'
-import { MAX_TTL_MS, type OnWarning, TTL_SEC } from './options.ts'
-
-export interface AnalysisRepoOptions extends FirestoreJobsOptions {
-  /** Called if a lock could not be released. Default: `console.warn`. */
-  readonly onWarning?: OnWarning | undefined
-}
+import { type AnalysisRepoOptions, MAX_TTL_MS, TTL_SEC } from './options.ts'
 
 export interface AnalysisRepo {
   /**

@@ -18,25 +18,10 @@ import { expectEtcdSize } from '../clients/etcd-size.ts'
 import type { DocumentDecision, DocumentFields, JobDocument } from './document-format.ts'
 import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import {
-  DOCUMENT_FIELDS,
-  fieldsOf,
-  type JobFieldNames,
-  type JobFields,
-  type JobStatuses,
-  statusesOf,
-} from './naming.ts'
+import { DOCUMENT_FIELDS, fieldsOf, type JobFields, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import { SWEEP_PAGE } from './options.ts'
+import { type EtcdJobsOptions, SWEEP_PAGE } from './options.ts'
 import { parseJson, parseTime } from './stored-values.ts'
-
-export interface EtcdJobsOptions {
-  /** All keys begin with it. Default `jobs/`. */
-  readonly prefix?: string | undefined
-  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
-  readonly fields?: JobFieldNames | undefined
-  readonly statuses?: JobStatuses | undefined
-}
 
 interface FoundJob {
   readonly record: EtcdEntry | undefined

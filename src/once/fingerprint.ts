@@ -1,13 +1,7 @@
 import { expectOptions, expectText, isObject, refuse } from '../base/arguments.ts'
 import { lostInJson } from '../base/json-value.ts'
 import type { JsonValue } from '../base/records.ts'
-
-export interface IdOptions {
-  /** The beginning of the id, such as `invoice:`. Default: none. */
-  readonly prefix?: string | undefined
-  /** Only these fields of the payload count. Default: all. */
-  readonly fields?: readonly string[] | undefined
-}
+import type { IdOptions } from './options.ts'
 
 /**
  * An id that is the same for every payload with the same content, whatever the order of its fields.

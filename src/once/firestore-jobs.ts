@@ -16,25 +16,10 @@ import { firestoreError, isAlreadyThere, isConflict } from '../clients/firestore
 import type { DocumentDecision, JobDocument } from './document-format.ts'
 import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
-import {
-  DOCUMENT_FIELDS,
-  fieldsOf,
-  type JobFieldNames,
-  type JobFields,
-  type JobStatuses,
-  statusesOf,
-} from './naming.ts'
+import { DOCUMENT_FIELDS, fieldsOf, type JobFields, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import { MAX_JSON_BYTES } from './options.ts'
+import { type FirestoreJobsOptions, MAX_JSON_BYTES } from './options.ts'
 import { formatTime } from './stored-values.ts'
-
-export interface FirestoreJobsOptions {
-  /** The path of the collection. Default `jobs`. */
-  readonly collection?: string | undefined
-  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
-  readonly fields?: JobFieldNames | undefined
-  readonly statuses?: JobStatuses | undefined
-}
 
 /**
  * Jobs that are documents of Firestore. Each is locked by a transaction on its own document, and its other fields

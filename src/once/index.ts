@@ -18,6 +18,7 @@
  * job is refused, also to its own holder: it may repeat a transaction whose COMMIT had no answer. In Postgres a
  * refusal is an error within the transaction, which cannot be committed then.
  */
+
 export type { Duration } from '../base/duration.ts'
 export type { EtcdClient } from '../clients/etcd.ts'
 export type { FirestoreClient } from '../clients/firestore.ts'
@@ -26,10 +27,10 @@ export type { PostgresClient } from '../clients/postgres.ts'
 export type { RedisClient } from '../clients/redis.ts'
 export type { SqliteDatabase } from '../clients/sqlite.ts'
 export { analysisJobs } from './analysis-jobs.ts'
-export { type AnalysisRepo, type AnalysisRepoOptions, createAnalysisRepo } from './analysis-repo.ts'
-export { type EtcdJobsOptions, etcdJobs } from './etcd-jobs.ts'
-export { type IdOptions, idOf } from './fingerprint.ts'
-export { type FirestoreJobsOptions, firestoreJobs } from './firestore-jobs.ts'
+export { type AnalysisRepo, createAnalysisRepo } from './analysis-repo.ts'
+export { etcdJobs } from './etcd-jobs.ts'
+export { idOf } from './fingerprint.ts'
+export { firestoreJobs } from './firestore-jobs.ts'
 export type {
   AcquireOptions,
   Job,
@@ -43,23 +44,33 @@ export type {
   Outcome,
   SkipReason,
 } from './job-store.ts'
-export { type MemoryJobs, type MemoryJobsOptions, type MemoryTransaction, memoryJobs } from './memory-jobs.ts'
-export { type MysqlJobsOptions, mysqlJobs } from './mysql-jobs.ts'
+export { type MemoryJobs, type MemoryTransaction, memoryJobs } from './memory-jobs.ts'
+export { mysqlJobs } from './mysql-jobs.ts'
 export type { JobFieldNames, JobFields, JobStatuses } from './naming.ts'
-export { type OidcClaims, type OidcOptions, oidcAuthorize } from './oidc.ts'
+export { type OidcClaims, oidcAuthorize } from './oidc.ts'
 export { createOnce, type Once } from './once.ts'
 export type {
+  AnalysisRepoOptions,
   Delivery,
+  EtcdJobsOptions,
+  FirestoreJobsOptions,
+  IdOptions,
+  MemoryJobsOptions,
+  MysqlJobsOptions,
+  OidcOptions,
   OnceOptions,
   OnWarning,
+  PostgresJobsOptions,
+  RedisJobsOptions,
   ResultOptions,
   RunOptions,
+  SqliteJobsOptions,
   TaskHandlerOptions,
   WaitOptions,
 } from './options.ts'
-export { type PostgresJobsOptions, postgresJobs } from './postgres-jobs.ts'
-export { type RedisJobsOptions, redisJobs } from './redis-jobs.ts'
+export { postgresJobs } from './postgres-jobs.ts'
+export { redisJobs } from './redis-jobs.ts'
 export type { StoredResult } from './result.ts'
 export type { JobWork, RunningJob, RunResult } from './run.ts'
-export { type SqliteJobsOptions, sqliteJobs } from './sqlite-jobs.ts'
+export { sqliteJobs } from './sqlite-jobs.ts'
 export { createTaskHandler, type TaskHandler } from './task-handler.ts'

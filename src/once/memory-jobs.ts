@@ -6,18 +6,14 @@ import type { DocumentDecision, DocumentFields, JobDocument } from './document-f
 import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
-import { DOCUMENT_FIELDS, type JobStatuses, statusesOf } from './naming.ts'
+import { DOCUMENT_FIELDS, statusesOf } from './naming.ts'
+import type { MemoryJobsOptions } from './options.ts'
 import { parseTime } from './stored-values.ts'
 
 /** What a transaction is to do when it is committed. */
 interface OpenTransaction {
   readonly writes: { readonly id: string; readonly fields: DocumentFields; readonly seen: unknown }[]
   readonly effects: (() => void)[]
-}
-
-export interface MemoryJobsOptions {
-  readonly statuses?: JobStatuses | undefined
-  readonly clock?: Clock | undefined
 }
 
 export interface MemoryJobs extends JobStore {

@@ -23,14 +23,13 @@ import {
   COLUMNS,
   DOCUMENT_FIELDS,
   fieldsOf,
-  type JobFieldNames,
   type JobFields,
-  type JobStatuses,
   KEPT_FIELDS,
   statusesOf,
   withoutKept,
 } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
+import type { MysqlJobsOptions } from './options.ts'
 import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
 /** The time as it is stored in the columns of times. Milliseconds, rounded down: stored times are rounded up. */
@@ -60,16 +59,6 @@ const TYPES: JobFields = {
 interface Reading {
   readonly version: string
   readonly select: string
-}
-
-export interface MysqlJobsOptions {
-  /** Created if it does not exist. Default `jobs`. */
-  readonly table?: string | undefined
-  /** Default: the database of the connection. */
-  readonly database?: string | undefined
-  /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
-  readonly columns?: JobFieldNames | undefined
-  readonly statuses?: JobStatuses | undefined
 }
 
 /**

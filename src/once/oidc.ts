@@ -1,24 +1,11 @@
 import { expectFunction, expectOptions, expectText } from '../base/arguments.ts'
+import type { OidcOptions } from './options.ts'
 
 /** The fields of a verified token that are compared. */
 export interface OidcClaims {
   readonly aud?: string | readonly string[] | undefined
   readonly email?: string | undefined
   readonly email_verified?: boolean | undefined
-}
-
-export interface OidcOptions {
-  /**
-   * Verifies the signature, the issuer and the time of a token, and returns its claims. It throws, or returns `null`,
-   * if the token is not valid.
-   */
-  readonly verify: (
-    token: string,
-  ) => OidcClaims | null | undefined | PromiseLike<OidcClaims | null | undefined>
-  /** The audience that the queue asks the token for: usually the address of the service. */
-  readonly audience: string
-  /** The service account of the queue. Only its tokens may start work. */
-  readonly email: string
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The options of `once`, their checks, and every default, limit and tuned number of this part. */
+
 import {
   expectBoolean,
   expectFunction,
@@ -15,6 +16,8 @@ import { CALL_TIMEOUT_MS } from '../base/options.ts'
 import type { JsonValue } from '../base/records.ts'
 import { warn, warnOnce } from '../base/warn.ts'
 import type { LeaseListener } from '../core/index.ts'
+import type { JobFieldNames, JobStatuses } from './naming.ts'
+import type { OidcClaims } from './oidc.ts'
 import type { RunningJob } from './run.ts'
 
 // Defaults
@@ -326,4 +329,94 @@ function secondsOf(retryAfter: unknown): number {
       question,
     )
   return Math.ceil(expectDuration('retryAfter', retryAfter, 0) / 1000)
+}
+
+export interface MemoryJobsOptions {
+  readonly statuses?: JobStatuses | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface SqliteJobsOptions {
+  /** Created if it does not exist. Default `jobs`. */
+  readonly table?: string | undefined
+  /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
+  readonly columns?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
+  /** The store's own clock. Default: the system's, which all processes of the machine share. */
+  readonly clock?: Clock | undefined
+}
+
+export interface PostgresJobsOptions {
+  /** Created if it does not exist. Default `jobs`. */
+  readonly table?: string | undefined
+  /** Default: the search path of the connection decides. */
+  readonly schema?: string | undefined
+  /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
+  readonly columns?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
+  /**
+   * Prepares each statement once per connection of `pg`, which is faster. Some poolers cannot do this, such as
+   * PgBouncer before 1.21. Default false. The `sql` of `postgres` has its own setting.
+   */
+  readonly prepare?: boolean | undefined
+}
+
+export interface MysqlJobsOptions {
+  /** Created if it does not exist. Default `jobs`. */
+  readonly table?: string | undefined
+  /** Default: the database of the connection. */
+  readonly database?: string | undefined
+  /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
+  readonly columns?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
+}
+
+export interface RedisJobsOptions {
+  /** The beginning of every key, before a colon and the id. Default `jobs`. */
+  readonly prefix?: string | undefined
+  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
+  readonly fields?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
+}
+
+export interface EtcdJobsOptions {
+  /** All keys begin with it. Default `jobs/`. */
+  readonly prefix?: string | undefined
+  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
+  readonly fields?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
+}
+
+export interface FirestoreJobsOptions {
+  /** The path of the collection. Default `jobs`. */
+  readonly collection?: string | undefined
+  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
+  readonly fields?: JobFieldNames | undefined
+  readonly statuses?: JobStatuses | undefined
+}
+
+export interface AnalysisRepoOptions extends FirestoreJobsOptions {
+  /** Called if a lock could not be released. Default: `console.warn`. */
+  readonly onWarning?: OnWarning | undefined
+}
+
+export interface IdOptions {
+  /** The beginning of the id, such as `invoice:`. Default: none. */
+  readonly prefix?: string | undefined
+  /** Only these fields of the payload count. Default: all. */
+  readonly fields?: readonly string[] | undefined
+}
+
+export interface OidcOptions {
+  /**
+   * Verifies the signature, the issuer and the time of a token, and returns its claims. It throws, or returns `null`,
+   * if the token is not valid.
+   */
+  readonly verify: (
+    token: string,
+  ) => OidcClaims | null | undefined | PromiseLike<OidcClaims | null | undefined>
+  /** The audience that the queue asks the token for: usually the address of the service. */
+  readonly audience: string
+  /** The service account of the queue. Only its tokens may start work. */
+  readonly email: string
 }

@@ -12,32 +12,10 @@ import { isOutsideTransaction, isPostgresPool, knowsTransaction } from '../clien
 import { identifier } from '../clients/sql-text.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
-import {
-  COLUMNS,
-  fieldsOf,
-  type JobFieldNames,
-  type JobFields,
-  type JobStatuses,
-  KEPT_FIELDS,
-  statusesOf,
-} from './naming.ts'
+import { COLUMNS, fieldsOf, type JobFields, KEPT_FIELDS, statusesOf } from './naming.ts'
+import type { PostgresJobsOptions } from './options.ts'
 import { type JobQueries, jobQueries, LOCK_LOST } from './postgres-queries.ts'
 import { type Operation, requestJobs } from './request-jobs.ts'
-
-export interface PostgresJobsOptions {
-  /** Created if it does not exist. Default `jobs`. */
-  readonly table?: string | undefined
-  /** Default: the search path of the connection decides. */
-  readonly schema?: string | undefined
-  /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
-  readonly columns?: JobFieldNames | undefined
-  readonly statuses?: JobStatuses | undefined
-  /**
-   * Prepares each statement once per connection of `pg`, which is faster. Some poolers cannot do this, such as
-   * PgBouncer before 1.21. Default false. The `sql` of `postgres` has its own setting.
-   */
-  readonly prepare?: boolean | undefined
-}
 
 /** The name of each prepared statement by its text. Everybody that uses the same connection shares these names. */
 const statementNames = new Map<string, string>()

@@ -3,17 +3,10 @@ import { followConnection } from '../clients/connection.ts'
 import { expectPrefix, type RedisClient, redisDatabase } from '../clients/redis.ts'
 import { redisError } from '../clients/redis-errors.ts'
 import type { JobStore } from './job-store.ts'
-import { DOCUMENT_FIELDS, fieldsOf, type JobFieldNames, type JobStatuses, statusesOf } from './naming.ts'
+import { DOCUMENT_FIELDS, fieldsOf, statusesOf } from './naming.ts'
+import type { RedisJobsOptions } from './options.ts'
 import { ANSWER_FIELDS, type RedisOperation, SCRIPTS } from './redis-scripts.ts'
 import { requestJobs, unexpectedAnswer } from './request-jobs.ts'
-
-export interface RedisJobsOptions {
-  /** The beginning of every key, before a colon and the id. Default `jobs`. */
-  readonly prefix?: string | undefined
-  /** Other names for the fields, such as `{ status: 'state' }`. Default: the names of `JobFields`. */
-  readonly fields?: JobFieldNames | undefined
-  readonly statuses?: JobStatuses | undefined
-}
 
 /**
  * Jobs in Redis, one hash for each. Each operation is one script, by the server's clock. It uses your client and

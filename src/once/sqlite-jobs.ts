@@ -16,28 +16,9 @@ import type { DocumentDecision, DocumentFields, JobDocument } from './document-f
 import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
-import {
-  COLUMNS,
-  fieldsOf,
-  type JobFieldNames,
-  type JobFields,
-  type JobStatuses,
-  KEPT_FIELDS,
-  quoted,
-  statusesOf,
-  withoutKept,
-} from './naming.ts'
+import { COLUMNS, fieldsOf, type JobFields, KEPT_FIELDS, quoted, statusesOf, withoutKept } from './naming.ts'
+import type { SqliteJobsOptions } from './options.ts'
 import { formatTime, parseJson, parseTime } from './stored-values.ts'
-
-export interface SqliteJobsOptions {
-  /** Created if it does not exist. Default `jobs`. */
-  readonly table?: string | undefined
-  /** Other names for the columns. Default: the names of `JobFields` with underscores, such as `lock_owner`. */
-  readonly columns?: JobFieldNames | undefined
-  readonly statuses?: JobStatuses | undefined
-  /** The store's own clock. Default: the system's, which all processes of the machine share. */
-  readonly clock?: Clock | undefined
-}
 
 /**
  * Jobs in a table of SQLite, for all processes of one machine. Uses your connection and leaves it open.

@@ -13,10 +13,16 @@ import type { LeaseEvent, LossReason } from '../core/index.ts'
 import type { Keeper } from '../core/manager.ts'
 import { LockError, notHeld } from './errors.ts'
 import type { EventFields, EventName, LockEvents } from './events.ts'
-import { delayAfter, HEARTBEAT_MS, MAX_REMOVALS, SLOW_FALLBACK_MS, STANDBY_POLL_MS } from './options.ts'
+import {
+  type AcquireProjectLockOptions,
+  delayAfter,
+  HEARTBEAT_MS,
+  MAX_REMOVALS,
+  SLOW_FALLBACK_MS,
+  STANDBY_POLL_MS,
+} from './options.ts'
 import { UNREADABLE } from './project-lease.ts'
 import type {
-  AcquireProjectLockOptions,
   LockConditionWarningEvent,
   LockErrorEvent,
   LockReadonlyEnteredEvent,

@@ -19,7 +19,14 @@ export type {
   WebWriter,
 } from '../stores/browser/platform.ts'
 export { LockError } from './errors.ts'
-export type { ProjectLocksOptions } from './options.ts'
+export type {
+  AcquireLockOptions,
+  AcquireProjectLockOptions,
+  ProjectLocksOptions,
+  ReleaseProjectLockOptions,
+  RenewProjectLockOptions,
+  WithProjectLockOptions,
+} from './options.ts'
 export { createProjectLocks } from './project-locks.ts'
 export type * from './types.ts'
 

@@ -1,46 +1,12 @@
-import type { ProjectRetry } from '../base/retry.ts'
 import type { LockError } from './errors.ts'
+import type {
+  AcquireProjectLockOptions,
+  ReleaseProjectLockOptions,
+  RenewProjectLockOptions,
+  WithProjectLockOptions,
+} from './options.ts'
 
 export type LockScope = 'autosave' | 'history'
-
-export interface AcquireLockOptions {
-  /** Default `autosave`. */
-  readonly scope?: LockScope | undefined
-  /** Ends the wait: the call rejects with the signal's reason. */
-  readonly signal?: AbortSignal | undefined
-  /** Default `{ initialDelayMs: 500, multiplier: 2, maxDelayMs: 4000, maxAttempts: 5 }`. A function works, too. */
-  readonly retry?: ProjectRetry | undefined
-  /**
-   * Called when the lock is not granted at once: another tab holds it, or an attempt failed. Not called while the
-   * browser only takes long to answer.
-   */
-  readonly onWaiting?: (() => void) | undefined
-}
-
-export interface AcquireProjectLockOptions extends AcquireLockOptions {
-  /**
-   * Waits in the queue without a time limit, and emits no event before the grant. For a read-only tab that wants to
-   * write again when the writing tab is closed. `retry` does not apply. Default false.
-   */
-  readonly standby?: boolean | undefined
-  /**
-   * Takes the lock away from the tab that holds it. That tab notices the loss of a Web Lock at once, and of a `.lock` with
-   * its next heartbeat. Default false.
-   */
-  readonly steal?: boolean | undefined
-}
-
-export interface RenewProjectLockOptions {
-  /** Ends the wait for the answer. The renewal itself continues. */
-  readonly signal?: AbortSignal | undefined
-}
-
-export interface ReleaseProjectLockOptions {
-  /** Removes the record of the lease's scope from `project/.lock`, even if another tab wrote it. Default false. */
-  readonly force?: boolean | undefined
-}
-
-export type WithProjectLockOptions = AcquireProjectLockOptions
 
 export type LockBackend = 'web' | 'fallback'
 

@@ -1,73 +1,17 @@
 import type { Hono } from 'hono'
 import { expectFunction, expectMethods, expectOptions, hasMethods, refuseClient } from '../base/arguments.ts'
-import type { Clock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { suggestStore } from '../base/suggest-store.ts'
-import type { TracingApi } from '../base/tracing.ts'
-import type { GivenSettings, Settings } from '../configuration/settings.ts'
-import type { LeaseStore } from '../core/index.ts'
-import type { AuditLog } from './audit.ts'
-import type { Bus } from './bus.ts'
+import type { Settings } from '../configuration/settings.ts'
 import type { ChannelsHub } from './channels/index.ts'
 import { createService } from './create-service.ts'
 import { dependenciesOf, STORE_CALLS } from './dependencies.ts'
-import type { DocumentStore } from './documents.ts'
 import { createApp } from './http/app.ts'
 import { Authenticator } from './http/authentication.ts'
-import { type ClientOf, RequestHandler } from './http/request-handler.ts'
-import type { Authorize, Identify } from './identity.ts'
-import type { Log } from './log.ts'
-import { SWEEP_AT_ONCE } from './options.ts'
-import type { RoomTerms } from './room-terms.ts'
-import type { SecretStore } from './secrets.ts'
-import type { OnTelemetry, Service } from './service.ts'
-import type { Meter } from './stats.ts'
+import { RequestHandler } from './http/request-handler.ts'
+import { type LockServerOptions, SWEEP_AT_ONCE } from './options.ts'
+import type { Service } from './service.ts'
 import { Stopping } from './waiting-requests.ts'
-
-export interface LockServerOptions {
-  /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
-  readonly store: LeaseStore
-  /**
-   * Where contents are stored, on the backend of the store, the same for all nodes. Default: in memory if the leases
-   * are in memory too. With any other store there are no contents without it.
-   */
-  readonly documents?: DocumentStore | undefined
-  /** Default: in memory. */
-  readonly audit?: AuditLog | undefined
-  /** Between the nodes. Default: within this process. It stays open when the server is closed. */
-  readonly bus?: Bus | undefined
-  /** Where the nodes keep the secrets that are not configured. Default: each node creates its own. */
-  readonly secrets?: SecretStore | undefined
-  /** By name; see `SETTINGS`. */
-  readonly settings?: GivenSettings | undefined
-  /** Who sent a request. Default: the signed session cookie. */
-  readonly identify?: Identify | undefined
-  /**
-   * Whom the limits count. Default: the address of the connection, which a plain fetch handler does not know, and what
-   * `trustProxy` allows. Without an address, each session is counted, and all who have none together.
-   */
-  readonly clientOf?: ClientOf | undefined
-  /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
-  readonly authorize?: Authorize | undefined
-  readonly onTelemetry?: OnTelemetry | undefined
-  /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
-  readonly roomTerms?: RoomTerms | undefined
-  /** Where figures go. Default: `prometheusMeter()` in `createServer`. */
-  readonly meter?: Meter | undefined
-  /**
-   * `@opentelemetry/api`, for a span of each request and each call of the store. Default: `@opentelemetry/api` in
-   * `createServer`, if it is installed.
-   */
-  readonly tracing?: TracingApi | undefined
-  /** Default: one line of JSON for each request, written with `console.log`. */
-  readonly log?: Log | undefined
-  readonly clock?: Clock | undefined
-  /**
-   * The address that the server around it listens on. On a loopback address only names of this machine are answered.
-   * Default: `host` of the settings in `createServer`.
-   */
-  readonly listensOn?: string | undefined
-}
 
 export interface LockServer extends AsyncDisposable {
   /** The HTTP API as a fetch handler. It can be mounted anywhere. */

@@ -1,4 +1,5 @@
 /** What the service depends on: the given stores and the defaults of those that are not, measured and traced. */
+
 import { type Clock, systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { Tracer } from '../base/tracing.ts'
@@ -7,11 +8,11 @@ import type { LeaseStore } from '../core/index.ts'
 import { type AuditLog, memoryAudit } from './audit.ts'
 import type { Bus } from './bus.ts'
 import { memoryBus } from './buses/memory.ts'
-import type { LockServerOptions } from './create.ts'
 import { type DocumentStore, inMemory, memoryDocuments } from './documents.ts'
 import { HttpError } from './http/http-error.ts'
 import { jsonLog, type Log } from './log.ts'
 import { measured } from './measured.ts'
+import type { LockServerOptions } from './options.ts'
 import { restoreSecrets, withSecrets } from './secrets.ts'
 import type { Meter } from './stats.ts'
 

@@ -6,18 +6,8 @@ import type { DocumentStore } from './documents.ts'
 import { keyValueAudit } from './key-value-audit.ts'
 import { keyValueDocuments } from './key-value-documents.ts'
 import { type KeyValues, keyValueSecrets } from './key-values.ts'
-import { ETCD_KEYS_AT_ONCE } from './options.ts'
+import { ETCD_KEYS_AT_ONCE, type EtcdAuditOptions, type EtcdPartsOptions } from './options.ts'
 import type { SecretStore } from './secrets.ts'
-
-export interface EtcdPartsOptions {
-  /** All keys begin with it. Not the prefix of the leases. Default `holdfast-documents/`. */
-  readonly prefix?: string | undefined
-}
-
-export interface EtcdAuditOptions extends EtcdPartsOptions {
-  /** Older entries are overwritten. Default 10 000. */
-  readonly maxEntries?: number | undefined
-}
 
 /**
  * Contents in etcd, in parts that its requests can carry. It uses your client and leaves it open.

@@ -39,6 +39,7 @@
  * **A bus** is `createBus` plus a transport of three functions (`buses`). It may lose messages, so nothing depends
  * on a single one. On etcd it is one key that every message overwrites: a watch delivers every value.
  */
+
 export type { SpanAttributes, SpanLike, TracingApi, TracingContext } from '../base/tracing.ts'
 export type { EtcdClient } from '../clients/etcd.ts'
 export type { MysqlClient } from '../clients/mysql.ts'
@@ -58,24 +59,31 @@ export {
 export type { AuditEntry, AuditPage, TelemetryEvent } from '../protocol/index.ts'
 export { type AuditLog, type AuditQuery, type AuditReading, memoryAudit } from './audit.ts'
 export type { Bus, BusMessage } from './bus.ts'
-export { type EtcdBusOptions, etcdBus } from './buses/etcd.ts'
+export { etcdBus } from './buses/etcd.ts'
 export { memoryBus } from './buses/memory.ts'
-export { type MysqlBusOptions, mysqlBus } from './buses/mysql.ts'
-export { type NatsBusOptions, natsBus } from './buses/nats.ts'
-export { type PostgresBusOptions, postgresBus } from './buses/postgres.ts'
-export { type RedisBusOptions, redisBus } from './buses/redis.ts'
+export { mysqlBus } from './buses/mysql.ts'
+export { natsBus } from './buses/nats.ts'
+export type {
+  EtcdBusOptions,
+  MysqlBusOptions,
+  NatsBusOptions,
+  PostgresBusOptions,
+  RedisBusOptions,
+} from './buses/options.ts'
+export { postgresBus } from './buses/postgres.ts'
+export { redisBus } from './buses/redis.ts'
 export {
   type ChannelLimits,
   type Channels,
   type ChannelsHub,
-  type ChannelsOptions,
   type Connection,
   type ConnectionHandler,
   type ConnectionRequest,
   createChannels,
   type EventNaming,
 } from './channels/index.ts'
-export { createLockServer, type LockServer, type LockServerOptions } from './create.ts'
+export type { ChannelsOptions } from './channels/options.ts'
+export { createLockServer, type LockServer } from './create.ts'
 export {
   type ChangeConditions,
   type DocumentGrant,
@@ -87,13 +95,7 @@ export {
   type StoredDocument,
   UnreadableContent,
 } from './documents.ts'
-export {
-  type EtcdAuditOptions,
-  type EtcdPartsOptions,
-  etcdAudit,
-  etcdDocuments,
-  etcdSecrets,
-} from './etcd.ts'
+export { etcdAudit, etcdDocuments, etcdSecrets } from './etcd.ts'
 export type { HostCheck } from './http/hosts.ts'
 export type { Sender, SenderOf } from './http/proxies.ts'
 export type { ClientOf } from './http/request-handler.ts'
@@ -108,25 +110,32 @@ export {
   type Role,
 } from './identity.ts'
 export { jsonLog, type Log, type LogLevel } from './log.ts'
-export { type MigrateServerOptions, migrateServer } from './migrate-server.ts'
+export { migrateServer } from './migrate-server.ts'
 export { mysqlAudit, mysqlDocuments, mysqlSecrets } from './mysql.ts'
+export { natsAudit, natsDocuments, natsSecrets } from './nats.ts'
+export type {
+  EtcdAuditOptions,
+  EtcdPartsOptions,
+  EtcdServerOptions,
+  LockServerOptions,
+  MigrateServerOptions,
+  MysqlServerOptions,
+  NatsAuditOptions,
+  NatsPartsOptions,
+  NatsServerOptions,
+  PostgresServerOptions,
+  RedisAuditOptions,
+  RedisPartsOptions,
+  RedisServerOptions,
+  SqlAuditOptions,
+  SqlDocumentsOptions,
+  SqlSecretsOptions,
+} from './options.ts'
 export {
-  type NatsAuditOptions,
-  type NatsPartsOptions,
-  natsAudit,
-  natsDocuments,
-  natsSecrets,
-} from './nats.ts'
-export {
-  type EtcdServerOptions,
   etcdParts,
-  type MysqlServerOptions,
   mysqlParts,
-  type NatsServerOptions,
   natsParts,
-  type PostgresServerOptions,
   postgresParts,
-  type RedisServerOptions,
   redisParts,
   type ServerParts,
   type SharedParts,
@@ -138,17 +147,8 @@ export {
   type DependencyFailure,
   type DependencyName,
 } from './readiness.ts'
-export {
-  type RedisAuditOptions,
-  type RedisPartsOptions,
-  redisAudit,
-  redisDocuments,
-  redisSecrets,
-} from './redis.ts'
+export { redisAudit, redisDocuments, redisSecrets } from './redis.ts'
 export type { RoomTerms } from './room-terms.ts'
 export type { SecretStore } from './secrets.ts'
 export type { OnTelemetry } from './service.ts'
-export type { SqlAuditOptions } from './sql-audit.ts'
-export type { SqlDocumentsOptions } from './sql-documents.ts'
-export type { SqlSecretsOptions } from './sql-secrets.ts'
 export type { CurrentFigures, LeaseChange, Meter, Part } from './stats.ts'

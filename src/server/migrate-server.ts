@@ -4,26 +4,9 @@ import { postgresError } from '../clients/postgres-errors.ts'
 import { grantAccess } from '../clients/postgres-migration.ts'
 import { identifier } from '../clients/sql-text.ts'
 import { migratePostgres } from '../stores/postgres/index.ts'
+import type { MigrateServerOptions } from './options.ts'
 import { createVersions, postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
 import { checkTable, shownName, versionsTable } from './sql.ts'
-
-export interface MigrateServerOptions {
-  /** Default: the first schema of the connection's search path. */
-  readonly schema?: string | undefined
-  /** The table of the leases. Default `holdfast_leases`. */
-  readonly leases?: string | undefined
-  /** Default `holdfast_documents`. */
-  readonly documents?: string | undefined
-  /** Default `holdfast_audit`. */
-  readonly audit?: string | undefined
-  /** Default `holdfast_secrets`. */
-  readonly secrets?: string | undefined
-  /**
-   * A role that gets what a node needs: usage of the schema; select, insert, update and delete on the tables; execute
-   * on the functions.
-   */
-  readonly grantTo?: string | undefined
-}
 
 /**
  * Creates or upgrades every table of a service in Postgres, from a deploy script with the role that owns them. It may

@@ -23,12 +23,17 @@ import {
   savingOf,
   unchangedRow,
 } from './documents.ts'
-import { AUDIT_ENTRIES, DELETE_ENTRIES_AT_ONCE, DELETE_ENTRIES_EVERY, KEEP_FENCE_MS } from './options.ts'
+import {
+  AUDIT_ENTRIES,
+  DELETE_ENTRIES_AT_ONCE,
+  DELETE_ENTRIES_EVERY,
+  KEEP_FENCE_MS,
+  type SqlAuditOptions,
+  type SqlDocumentsOptions,
+  type SqlSecretsOptions,
+} from './options.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable } from './sql.ts'
-import type { SqlAuditOptions } from './sql-audit.ts'
-import type { SqlDocumentsOptions } from './sql-documents.ts'
-import type { SqlSecretsOptions } from './sql-secrets.ts'
 
 /** Milliseconds since 1970, by the server's clock, whatever the time zone. */
 const NOW = `(${MYSQL_CLOCK} div 1000)`

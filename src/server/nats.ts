@@ -8,19 +8,8 @@ import type { DocumentStore } from './documents.ts'
 import { keyValueAudit } from './key-value-audit.ts'
 import { keyValueDocuments } from './key-value-documents.ts'
 import { type KeyValues, keyValueSecrets } from './key-values.ts'
+import type { NatsAuditOptions, NatsPartsOptions } from './options.ts'
 import type { SecretStore } from './secrets.ts'
-
-export interface NatsPartsOptions {
-  /** It is created if it is missing. Not the bucket of the leases. Default `holdfast-documents`. */
-  readonly bucket?: string | undefined
-  /** On how many servers a bucket is kept that is created here. Default 1. */
-  readonly replicas?: number | undefined
-}
-
-export interface NatsAuditOptions extends NatsPartsOptions {
-  /** Older entries are overwritten. Default 10 000. */
-  readonly maxEntries?: number | undefined
-}
 
 /**
  * Contents in a bucket of NATS JetStream. It uses your connection and leaves it open. Needs `@nats-io/kv`.

@@ -1,8 +1,23 @@
 /**
- * The numbers that the server is tuned with. What an operator can set, with its default and its limits, is in
+ * The options of a server and its parts, and the numbers that it is tuned with. What an operator can set, with its default and its limits, is in
  * `configuration/settings.ts`.
  */
-import { SETTINGS } from '../configuration/settings.ts'
+
+import type { Clock } from '../base/clock.ts'
+import type { TracingApi } from '../base/tracing.ts'
+import type { PostgresClient } from '../clients/postgres.ts'
+import { type GivenSettings, SETTINGS } from '../configuration/settings.ts'
+import type { LeaseStore } from '../core/index.ts'
+import type { AuditLog } from './audit.ts'
+import type { Bus } from './bus.ts'
+import type { DocumentStore } from './documents.ts'
+import type { ClientOf } from './http/request-handler.ts'
+import type { Authorize, Identify } from './identity.ts'
+import type { Log } from './log.ts'
+import type { RoomTerms } from './room-terms.ts'
+import type { SecretStore } from './secrets.ts'
+import type { OnTelemetry } from './service.ts'
+import type { Meter } from './stats.ts'
 
 /** How many entries an audit trail keeps, unless its option says otherwise. */
 export const AUDIT_ENTRIES = SETTINGS.auditEntries.default
@@ -191,3 +206,148 @@ export const SHOWN_ORIGIN_LENGTH = 200
 export const MAX_PREFIX_LENGTH = 200
 /** How many resources one request to the lease API may read. */
 export const MAX_READ_LEASES = 100
+
+// Options
+
+export interface LockServerOptions {
+  /** Where leases are stored, the same for all nodes. It stays open when the server is closed. */
+  readonly store: LeaseStore
+  /**
+   * Where contents are stored, on the backend of the store, the same for all nodes. Default: in memory if the leases
+   * are in memory too. With any other store there are no contents without it.
+   */
+  readonly documents?: DocumentStore | undefined
+  /** Default: in memory. */
+  readonly audit?: AuditLog | undefined
+  /** Between the nodes. Default: within this process. It stays open when the server is closed. */
+  readonly bus?: Bus | undefined
+  /** Where the nodes keep the secrets that are not configured. Default: each node creates its own. */
+  readonly secrets?: SecretStore | undefined
+  /** By name; see `SETTINGS`. */
+  readonly settings?: GivenSettings | undefined
+  /** Who sent a request. Default: the signed session cookie. */
+  readonly identify?: Identify | undefined
+  /**
+   * Whom the limits count. Default: the address of the connection, which a plain fetch handler does not know, and what
+   * `trustProxy` allows. Without an address, each session is counted, and all who have none together.
+   */
+  readonly clientOf?: ClientOf | undefined
+  /** Who may do what. Default: sessions may use documents; everything else needs a token of the settings. */
+  readonly authorize?: Authorize | undefined
+  readonly onTelemetry?: OnTelemetry | undefined
+  /** Another ttl and heartbeat for some rooms. Default: those of the settings. */
+  readonly roomTerms?: RoomTerms | undefined
+  /** Where figures go. Default: `prometheusMeter()` in `createServer`. */
+  readonly meter?: Meter | undefined
+  /**
+   * `@opentelemetry/api`, for a span of each request and each call of the store. Default: `@opentelemetry/api` in
+   * `createServer`, if it is installed.
+   */
+  readonly tracing?: TracingApi | undefined
+  /** Default: one line of JSON for each request, written with `console.log`. */
+  readonly log?: Log | undefined
+  readonly clock?: Clock | undefined
+  /**
+   * The address that the server around it listens on. On a loopback address only names of this machine are answered.
+   * Default: `host` of the settings in `createServer`.
+   */
+  readonly listensOn?: string | undefined
+}
+
+export interface PostgresServerOptions {
+  /** The schema of all tables. Default: that of the client. */
+  readonly schema?: string | undefined
+  /** The table of the leases. The other tables have this name with `_documents` and so on after it. Default `holdfast_leases` and `holdfast_documents`. */
+  readonly table?: string | undefined
+  /** A client with a direct connection, to listen with, if `client` connects through a pooler. Default: `client`. */
+  readonly listen?: PostgresClient | undefined
+}
+
+export interface MysqlServerOptions {
+  /** The table of the leases. The other tables have this name with `_documents` and so on after it. Default `holdfast_leases` and `holdfast_documents`. */
+  readonly table?: string | undefined
+}
+
+export interface RedisServerOptions {
+  /** The beginning of every key and channel. Default `holdfast`. */
+  readonly prefix?: string | undefined
+}
+
+export interface NatsServerOptions {
+  /** The bucket of the leases. The contents have a bucket of this name with `-documents` after it. Default `holdfast`. */
+  readonly bucket?: string | undefined
+  /** On how many servers a bucket is kept that is created here. Default 1. */
+  readonly replicas?: number | undefined
+}
+
+export interface EtcdServerOptions {
+  /** The beginning of the keys of the leases. The contents have keys that begin with `holdfast-documents/`. Default `holdfast/`. */
+  readonly prefix?: string | undefined
+}
+
+export interface RedisPartsOptions {
+  /** All keys begin with it. Use that of the leases. Default `holdfast`. */
+  readonly prefix?: string | undefined
+}
+
+export interface RedisAuditOptions extends RedisPartsOptions {
+  /** Older entries are deleted. Default 10 000. */
+  readonly maxEntries?: number | undefined
+}
+
+export interface NatsPartsOptions {
+  /** It is created if it is missing. Not the bucket of the leases. Default `holdfast-documents`. */
+  readonly bucket?: string | undefined
+  /** On how many servers a bucket is kept that is created here. Default 1. */
+  readonly replicas?: number | undefined
+}
+
+export interface NatsAuditOptions extends NatsPartsOptions {
+  /** Older entries are overwritten. Default 10 000. */
+  readonly maxEntries?: number | undefined
+}
+
+export interface EtcdPartsOptions {
+  /** All keys begin with it. Not the prefix of the leases. Default `holdfast-documents/`. */
+  readonly prefix?: string | undefined
+}
+
+export interface EtcdAuditOptions extends EtcdPartsOptions {
+  /** Older entries are overwritten. Default 10 000. */
+  readonly maxEntries?: number | undefined
+}
+
+export interface SqlAuditOptions {
+  /** Created if it is missing. Default `holdfast_audit`. */
+  readonly table?: string | undefined
+  /** Older entries are deleted. Default 10 000. */
+  readonly maxEntries?: number | undefined
+}
+
+export interface SqlDocumentsOptions {
+  /** Created if it is missing. Default `holdfast_documents`. */
+  readonly table?: string | undefined
+}
+
+export interface SqlSecretsOptions {
+  /** Created if it is missing. Default `holdfast_secrets`. */
+  readonly table?: string | undefined
+}
+
+export interface MigrateServerOptions {
+  /** Default: the first schema of the connection's search path. */
+  readonly schema?: string | undefined
+  /** The table of the leases. Default `holdfast_leases`. */
+  readonly leases?: string | undefined
+  /** Default `holdfast_documents`. */
+  readonly documents?: string | undefined
+  /** Default `holdfast_audit`. */
+  readonly audit?: string | undefined
+  /** Default `holdfast_secrets`. */
+  readonly secrets?: string | undefined
+  /**
+   * A role that gets what a node needs: usage of the schema; select, insert, update and delete on the tables; execute
+   * on the functions.
+   */
+  readonly grantTo?: string | undefined
+}

@@ -1,4 +1,5 @@
 /** All that a server keeps on one backend, with names that belong together. */
+
 import { expectOptions } from '../base/arguments.ts'
 import type { EtcdClient } from '../clients/etcd.ts'
 import type { MysqlClient } from '../clients/mysql.ts'
@@ -22,6 +23,13 @@ import type { DocumentStore } from './documents.ts'
 import { etcdAudit, etcdDocuments, etcdSecrets } from './etcd.ts'
 import { mysqlAudit, mysqlDocuments, mysqlSecrets } from './mysql.ts'
 import { natsAudit, natsDocuments, natsSecrets } from './nats.ts'
+import type {
+  EtcdServerOptions,
+  MysqlServerOptions,
+  NatsServerOptions,
+  PostgresServerOptions,
+  RedisServerOptions,
+} from './options.ts'
 import { postgresAudit, postgresDocuments, postgresSecrets } from './postgres.ts'
 import { redisAudit, redisDocuments, redisSecrets } from './redis.ts'
 import type { SecretStore } from './secrets.ts'
@@ -39,15 +47,6 @@ export interface ServerParts extends SharedParts, AsyncDisposable {
   readonly store: LeaseStore
   /** Closes the bus and the store. Your client stays open. Call it after the server is closed. */
   close(): Promise<void>
-}
-
-export interface PostgresServerOptions {
-  /** The schema of all tables. Default: that of the client. */
-  readonly schema?: string | undefined
-  /** The table of the leases. The other tables have this name with `_documents` and so on after it. Default `holdfast_leases` and `holdfast_documents`. */
-  readonly table?: string | undefined
-  /** A client with a direct connection, to listen with, if `client` connects through a pooler. Default: `client`. */
-  readonly listen?: PostgresClient | undefined
 }
 
 /**
@@ -77,11 +76,6 @@ export function postgresShared(
   }
 }
 
-export interface MysqlServerOptions {
-  /** The table of the leases. The other tables have this name with `_documents` and so on after it. Default `holdfast_leases` and `holdfast_documents`. */
-  readonly table?: string | undefined
-}
-
 /**
  * All that a server keeps, in MySQL or MariaDB.
  *
@@ -101,11 +95,6 @@ export function mysqlShared(client: MysqlClient, { table }: MysqlServerOptions):
     secrets: mysqlSecrets(client, tableOf('secrets')),
     bus: mysqlBus(client, tableOf('bus')),
   }
-}
-
-export interface RedisServerOptions {
-  /** The beginning of every key and channel. Default `holdfast`. */
-  readonly prefix?: string | undefined
 }
 
 /**
@@ -128,13 +117,6 @@ export function redisShared(client: RedisClient, { prefix }: RedisServerOptions)
   }
 }
 
-export interface NatsServerOptions {
-  /** The bucket of the leases. The contents have a bucket of this name with `-documents` after it. Default `holdfast`. */
-  readonly bucket?: string | undefined
-  /** On how many servers a bucket is kept that is created here. Default 1. */
-  readonly replicas?: number | undefined
-}
-
 /**
  * All that a server keeps, in NATS.
  *
@@ -154,11 +136,6 @@ export function natsShared(connection: NatsConnection, { bucket, replicas }: Nat
     secrets: natsSecrets(connection, contents),
     bus: natsBus(connection, given({ subject: bucket && `${bucket}.bus` })),
   }
-}
-
-export interface EtcdServerOptions {
-  /** The beginning of the keys of the leases. The contents have keys that begin with `holdfast-documents/`. Default `holdfast/`. */
-  readonly prefix?: string | undefined
 }
 
 /**

@@ -5,11 +5,12 @@ import { literal } from '../clients/sql-text.ts'
 import { Calls } from '../stores/local/calls.ts'
 import type { AuditLog } from './audit.ts'
 import type { DocumentStore } from './documents.ts'
+import type { SqlAuditOptions, SqlDocumentsOptions, SqlSecretsOptions } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 import { bareName, type Dialect, type MigrationSteps, shownName, versionIn, versionsTable } from './sql.ts'
-import { type SqlAuditOptions, sqlAudit } from './sql-audit.ts'
-import { type SqlDocumentsOptions, sqlDocuments } from './sql-documents.ts'
-import { type SqlSecretsOptions, sqlSecrets } from './sql-secrets.ts'
+import { sqlAudit } from './sql-audit.ts'
+import { sqlDocuments } from './sql-documents.ts'
+import { sqlSecrets } from './sql-secrets.ts'
 
 /**
  * Contents in a table of Postgres. Each step is one statement. It uses your client and leaves it open.

@@ -6,13 +6,14 @@ import type { AuditEntry } from '../protocol/index.ts'
 import { Calls } from '../stores/local/calls.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
 import { type Changed, type DocumentStore, removalOf, savedDocument, savingOf } from './documents.ts'
-import { AUDIT_ENTRIES, KEEP_FENCE_MS, REDIS_KEYS_AT_ONCE } from './options.ts'
+import {
+  AUDIT_ENTRIES,
+  KEEP_FENCE_MS,
+  REDIS_KEYS_AT_ONCE,
+  type RedisAuditOptions,
+  type RedisPartsOptions,
+} from './options.ts'
 import type { SecretStore } from './secrets.ts'
-
-export interface RedisPartsOptions {
-  /** All keys begin with it. Use that of the leases. Default `holdfast`. */
-  readonly prefix?: string | undefined
-}
 
 const FENCE = `
 local fence = redis.call('HGET', KEYS[1], 'fence')
@@ -114,11 +115,6 @@ export function redisSecrets(client: RedisClient, options: RedisPartsOptions = {
       return kept
     },
   }
-}
-
-export interface RedisAuditOptions extends RedisPartsOptions {
-  /** Older entries are deleted. Default 10 000. */
-  readonly maxEntries?: number | undefined
 }
 
 /** The ids of the entries are their numbers, so `MAXLEN` must leave at least one. */

@@ -1,14 +1,7 @@
 import { expectOptions, expectWhole } from '../base/arguments.ts'
 import { type AuditLog, pageOf, parseEntry } from './audit.ts'
-import { AUDIT_ENTRIES, DELETE_ENTRIES_EVERY } from './options.ts'
+import { AUDIT_ENTRIES, DELETE_ENTRIES_EVERY, type SqlAuditOptions } from './options.ts'
 import { checkTable, type Dialect, indexOf, sqlTable } from './sql.ts'
-
-export interface SqlAuditOptions {
-  /** Created if it is missing. Default `holdfast_audit`. */
-  readonly table?: string | undefined
-  /** Older entries are deleted. Default 10 000. */
-  readonly maxEntries?: number | undefined
-}
 
 /** One trail for all nodes, which outlives them. */
 export function sqlAudit(dialect: Dialect, options: SqlAuditOptions): AuditLog {

@@ -9,13 +9,8 @@ import {
   savingOf,
   unchangedRow,
 } from './documents.ts'
-import { KEEP_FENCE_MS } from './options.ts'
+import { KEEP_FENCE_MS, type SqlDocumentsOptions } from './options.ts'
 import { checkTable, type Dialect, indexOf, type SqlRow, sqlTable } from './sql.ts'
-
-export interface SqlDocumentsOptions {
-  /** Created if it is missing. Default `holdfast_documents`. */
-  readonly table?: string | undefined
-}
 
 /** `sequence` is the highest one of the grant `sequence_token`. Earlier versions neither set nor reset them. */
 const IS_SEQUENCED = 'coalesce(sequence_token, -1) = fence'

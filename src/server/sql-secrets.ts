@@ -1,11 +1,7 @@
 import { expectOptions } from '../base/arguments.ts'
+import type { SqlSecretsOptions } from './options.ts'
 import type { SecretStore } from './secrets.ts'
 import { checkTable, type Dialect, sqlTable } from './sql.ts'
-
-export interface SqlSecretsOptions {
-  /** Created if it is missing. Default `holdfast_secrets`. */
-  readonly table?: string | undefined
-}
 
 export function sqlSecrets(dialect: Dialect, options: SqlSecretsOptions): SecretStore {
   expectOptions(options, { table: 1 })

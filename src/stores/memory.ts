@@ -5,12 +5,9 @@ import type { Ask, LeaseStore } from '../core/index.ts'
 import { Effects } from './lease-row.ts'
 import { LeaseTable } from './lease-table.ts'
 import { LocalListeners } from './local/listeners.ts'
-import { PRUNE_EVERY_MS } from './options.ts'
+import { type MemoryStoreOptions, PRUNE_EVERY_MS } from './options.ts'
 
-export interface MemoryStoreOptions {
-  /** The store's own clock. Default: the system's. */
-  readonly clock?: Clock | undefined
-}
+export type { MemoryStoreOptions } from './options.ts'
 
 /**
  * Leases within one process: for tests, and for programs with a single process. The reference for every other store.

@@ -1,4 +1,6 @@
-/** The numbers that several stores share. Each store has its own in its `options.ts`. */
+/** The options of the store in memory, and the numbers that several stores share. Each store in a folder has its own. */
+
+import type { Clock } from '../base/clock.ts'
 
 /** How long the row of a free resource is kept, so that its token outlives a clock that steps back. */
 export const KEEP_FREE_MS = 3_600_000
@@ -14,3 +16,8 @@ export const MAX_PAGE = 1000
 export const EXACT_PLACES = 100
 /** The table or collection of the leases in a database of the application. */
 export const DEFAULT_TABLE = 'holdfast_leases'
+
+export interface MemoryStoreOptions {
+  /** The store's own clock. Default: the system's. */
+  readonly clock?: Clock | undefined
+}

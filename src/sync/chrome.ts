@@ -3,7 +3,7 @@ import { expectObject, expectOptions, expectText, hasMethods, isObject, refuse }
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { locksWithin } from './locks.ts'
 import type { Messenger } from './messenger.ts'
-import type { SyncOptions } from './options.ts'
+import type { ChromeContextOptions, ChromeMessengerOptions, SyncOptions } from './options.ts'
 import { onPageReturn, type StorageAdapter, type StorageLimits } from './storage.ts'
 
 /** The part of `chrome.*` and `browser.*` that is used. A fake fits as well. */
@@ -48,20 +48,6 @@ export interface ChromeEvent<L> {
 }
 
 export type ChromeAreaName = 'local' | 'session' | 'sync'
-
-export interface ChromeMessengerOptions {
-  /** The tabs whose content scripts get messages: a query for `tabs.query`, or `false` for none. Default: all tabs. */
-  readonly tabs?: object | false | undefined
-  /** Default: `browser` or `chrome`. */
-  readonly api?: ChromeApi | undefined
-}
-
-export interface ChromeContextOptions extends ChromeMessengerOptions {
-  /** Default `local`. */
-  readonly area?: ChromeAreaName | undefined
-  /** Default: `location.href`. */
-  readonly href?: string | undefined
-}
 
 /** `QUOTA_BYTES_PER_ITEM`, `QUOTA_BYTES` and `MAX_ITEMS`. */
 const SYNC_LIMITS: StorageLimits = { of: 'storage.sync', itemBytes: 8192, bytes: 102_400, items: 512 }

@@ -1,8 +1,8 @@
 import { expectMethods, expectOptions } from '../base/arguments.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import { systemClock } from '../base/clock.ts'
+import { expectDuration } from '../base/duration.ts'
 import { asLeaseError, LeaseError } from '../base/errors.ts'
-import { LOCK_WAIT_MS } from './options.ts'
+import { LOCK_WAIT_MS, type WebLocksOptions } from './options.ts'
 
 /** Lets one context at a time write to the storage. The result of `createLeases` fits as well. */
 export interface SyncLocks {
@@ -22,14 +22,6 @@ export interface RequestsLocks {
     options: { readonly signal?: AbortSignal; readonly ifAvailable?: boolean },
     work: (lock: { readonly name: string } | null) => Promise<T>,
   ): Promise<T>
-}
-
-export interface WebLocksOptions {
-  /** Default: `navigator.locks`. */
-  readonly locks?: RequestsLocks | undefined
-  /** How long to wait for the lock. Default 10 s. */
-  readonly wait?: Duration | undefined
-  readonly clock?: Clock | undefined
 }
 
 /**

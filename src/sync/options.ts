@@ -11,9 +11,10 @@ import {
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Duration, expectDuration } from '../base/duration.ts'
+import type { ChromeApi, ChromeAreaName } from './chrome.ts'
 import { jsonCopy } from './json.ts'
 import { LAYOUT_NAMES, type LayoutName } from './layout.ts'
-import type { SyncLocks } from './locks.ts'
+import type { RequestsLocks, SyncLocks } from './locks.ts'
 import type { Messenger } from './messenger.ts'
 import type { Migrations } from './migrate.ts'
 import { DEFAULT_SETTINGS, type SyncSettings } from './settings.ts'
@@ -150,4 +151,31 @@ function checkSchema(option: string, schema: unknown): void {
   expectWhole('schema.version', version, 1)
   for (let next = 2; next <= Number(version); next++)
     expectFunction(`schema.migrations[${next}]`, migrations?.[next])
+}
+
+export interface ChromeMessengerOptions {
+  /** The tabs whose content scripts get messages: a query for `tabs.query`, or `false` for none. Default: all tabs. */
+  readonly tabs?: object | false | undefined
+  /** Default: `browser` or `chrome`. */
+  readonly api?: ChromeApi | undefined
+}
+
+export interface ChromeContextOptions extends ChromeMessengerOptions {
+  /** Default `local`. */
+  readonly area?: ChromeAreaName | undefined
+  /** Default: `location.href`. */
+  readonly href?: string | undefined
+}
+
+export interface WebLocksOptions {
+  /** Default: `navigator.locks`. */
+  readonly locks?: RequestsLocks | undefined
+  /** How long to wait for the lock. Default 10 s. */
+  readonly wait?: Duration | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface ImportOptions {
+  /** Removes the entities that are there before. By default they stay, unless the import has the same id. */
+  readonly replace?: boolean | undefined
 }

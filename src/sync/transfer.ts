@@ -1,6 +1,8 @@
 /** A whole collection as one JSON value: for a backup, or to move it to another device. */
+
 import { expectOptions, isObject, refuse } from '../base/arguments.ts'
 import { isId } from './json.ts'
+import type { ImportOptions } from './options.ts'
 import type { SyncSettings } from './settings.ts'
 import type { Sync } from './sync.ts'
 import { REPLACE, type Replacing } from './writes.ts'
@@ -23,11 +25,6 @@ export async function exportCollection<E extends object, S extends object>(
   await sync.bootstrap()
   const { entries: entities, settings } = sync.state
   return structuredClone({ settings, entities })
-}
-
-export interface ImportOptions {
-  /** Removes the entities that are there before. By default they stay, unless the import has the same id. */
-  readonly replace?: boolean | undefined
 }
 
 /**

@@ -7,13 +7,19 @@ import {
   expectWhole,
   refuseClient,
 } from '../base/arguments.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import { systemClock } from '../base/clock.ts'
+import { expectDuration } from '../base/duration.ts'
 import { LeaseError, messageOf } from '../base/errors.ts'
 import { pause } from '../base/pause.ts'
 import { expectIncident, type Incident } from './health.ts'
 import { describeFiring, describeSpan } from './health-text.ts'
-import { ALERT_ATTEMPTS, ALERT_PAUSE_MS, ALERT_TIMEOUT_MS, LONGEST_ALERT_PAUSE_MS } from './options.ts'
+import {
+  ALERT_ATTEMPTS,
+  ALERT_PAUSE_MS,
+  ALERT_TIMEOUT_MS,
+  LONGEST_ALERT_PAUSE_MS,
+  type PostOptions,
+} from './options.ts'
 
 export const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
@@ -70,15 +76,6 @@ export function pagerDutyEvent(incident: Incident, routingKey: string): object {
 
 function titleOf({ until }: Incident): string {
   return until === null ? 'Locks: rollback required' : 'Locks: the incident is over'
-}
-
-export interface PostOptions {
-  readonly fetch?: typeof fetch | undefined
-  readonly clock?: Clock | undefined
-  /** How many attempts in total. Default 4. */
-  readonly attempts?: number | undefined
-  /** The time for each attempt. Default 10 seconds. */
-  readonly timeout?: Duration | undefined
 }
 
 /**

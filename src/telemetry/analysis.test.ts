@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkProperty } from '../../test/property.ts'
 import { linesOf, MINUTE, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
-import { Analysis, type AnalysisOptions } from './analysis.ts'
+import { Analysis } from './analysis.ts'
+import type { AnalysisOptions } from './options.ts'
 import { STREAMS, type TelemetryRecord } from './record.ts'
 
 describe('a window', () => {

@@ -1,15 +1,8 @@
 import { expectOptions, expectWhole, refuse } from '../base/arguments.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import { addCounts, metricsOf, WindowCounts, type WindowMetrics } from './metrics.ts'
-import { CLOCK_TOLERANCE_MS, MAX_WINDOWS, WINDOW_MS } from './options.ts'
+import { type AnalysisOptions, CLOCK_TOLERANCE_MS, MAX_WINDOWS, WINDOW_MS } from './options.ts'
 import { isNewerRecord, isRecord, parseLine, type StreamName, type TelemetryRecord } from './record.ts'
-
-export interface AnalysisOptions {
-  /** Milliseconds since 1970. Records more than a day later are skipped. Default: no limit. */
-  readonly now?: number | undefined
-  /** How many windows are kept, the newest first. Default: those of one week. */
-  readonly maxWindows?: number | undefined
-}
 
 /** Lines that were not counted, by reason. */
 export interface Skipped {

@@ -25,6 +25,7 @@ import {
   reportBadInput,
   toJson,
 } from './monitor-node.ts'
+import type { CollectOptions } from './options.ts'
 import {
   isRecord,
   onlyKnownFields,
@@ -33,21 +34,6 @@ import {
   type StreamName,
   type TelemetryRecord,
 } from './record.ts'
-
-export interface CollectOptions {
-  /** Events or records, one JSON object per line, such as standard input. */
-  readonly input?: AsyncIterable<Uint8Array | string> | undefined
-  /** Files to read in place of `input`; `.gz` is decompressed. */
-  readonly files?: readonly string[] | undefined
-  /** The folder for the records. Default `telemetry`. */
-  readonly directory?: string | undefined
-  /** The stream of events whose type does not say it. Default `lease`. */
-  readonly stream?: StreamName | undefined
-  /** Ends the collection. Events that were already read are written. */
-  readonly signal?: AbortSignal | undefined
-  /** Prints JSON. Default false. */
-  readonly json?: boolean | undefined
-}
 
 /** How the event types of a stream begin. Types of lease events have no common prefix. */
 const PREFIXES: readonly (readonly [prefix: string, stream: StreamName])[] = [

@@ -4,7 +4,8 @@ import { createLeases, LeaseError } from '../core/index.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { FakeClock } from '../testing/index.ts'
 import { Analysis } from './analysis.ts'
-import { type CollectorOptions, createCollector, type Sink } from './collector.ts'
+import { createCollector, type Sink } from './collector.ts'
+import type { CollectorOptions } from './options.ts'
 import { isRecord, type TelemetryRecord } from './record.ts'
 
 describe('the collector', () => {

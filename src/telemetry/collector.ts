@@ -13,13 +13,20 @@ import {
   refuse,
 } from '../base/arguments.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import { expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { createPseudonyms, type EncodeOptions, encodeEvent, type TelemetryEvent } from './encode-event.ts'
 import { LockTracker } from './lock-tracker.ts'
-import { COLLECTOR_DEFAULTS, MAX_QUEUED_EVENTS, SALT_LENGTH, SOURCE_LENGTH } from './options.ts'
+import {
+  COLLECTOR_DEFAULTS,
+  type CollectorOptions,
+  type ListenOptions,
+  MAX_QUEUED_EVENTS,
+  SALT_LENGTH,
+  SOURCE_LENGTH,
+} from './options.ts'
 import { hasRealDay, isCode, STREAMS, type StreamName, type TelemetryRecord } from './record.ts'
 
 /** Where records go: a file, a server, a meter. When it throws or rejects, the records are sent again later. */
@@ -38,31 +45,6 @@ export interface Sink {
 }
 
 export type OnDropped = (count: number, reason: string) => void
-
-export interface CollectorOptions {
-  /** Where the records go. Every sink gets every record. */
-  readonly sinks: readonly Sink[]
-  /** How long events are gathered before their records go to the sinks. Default 1 second. */
-  readonly interval?: Duration | undefined
-  /** Names to write as they are. Default none: owners and resources are hashed. */
-  readonly reveal?: readonly ('owner' | 'resource')[] | undefined
-  /** Part of every hash. Collectors with the same salt give the same name the same hash. Default: random. */
-  readonly salt?: string | undefined
-  /** Names this collector: a letter or digit, then up to 63 letters, digits and `_:.+-`. Default: random. */
-  readonly source?: string | undefined
-  /** How many records wait for a sink that fails. Beyond it the oldest are dropped. Default 10 000. */
-  readonly maxWaiting?: number | undefined
-  /** Called when a sink fails and when records are dropped. Records that a sink did not take are sent again. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  readonly clock?: Clock | undefined
-}
-
-export interface ListenOptions {
-  /** The events were recorded earlier: durations come from their `at`, not from the clock. Default false. */
-  readonly recorded?: boolean | undefined
-  /** The backend of events that do not name theirs: the `kind` of the store, such as `sqlite`. */
-  readonly backend?: string | undefined
-}
 
 export interface Collector extends AsyncDisposable {
   /** A listener for one stream of events. Pass it to `subscribe` or `onEvent` of any part of Holdfast. */

@@ -17,7 +17,8 @@ import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { linesOf, record } from '../../test/telemetry/records.ts'
 import { FakeClock } from '../testing/index.ts'
-import { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
+import { type FileSink, fileSink } from './file-sink-node.ts'
+import type { FileSinkOptions } from './options.ts'
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()

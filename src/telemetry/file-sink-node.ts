@@ -20,23 +20,20 @@ import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { expectFunction, expectMethods, expectOptions, expectText, expectWhole } from '../base/arguments.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { systemClock } from '../base/clock.ts'
 import { notify } from '../base/notify.ts'
 import { randomId } from '../base/random-id.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import type { Sink } from './collector.ts'
-import { MAX_FILE_BYTES, MAX_TOTAL_BYTES, PARTIAL_FILE_MS, UNCHANGED_MS, WRITER_LENGTH } from './options.ts'
+import {
+  type FileSinkOptions,
+  MAX_FILE_BYTES,
+  MAX_TOTAL_BYTES,
+  PARTIAL_FILE_MS,
+  UNCHANGED_MS,
+  WRITER_LENGTH,
+} from './options.ts'
 import { type TelemetryRecord, toLines } from './record.ts'
-
-export interface FileSinkOptions {
-  /** When a file is larger, the next write begins another part. Default 64 MiB. */
-  readonly maxFileBytes?: number | undefined
-  /** When all files together are larger, the oldest are deleted. Default 1 GiB. */
-  readonly maxTotalBytes?: number | undefined
-  readonly clock?: Clock | undefined
-  /** Called when old files could not be compressed or deleted. Records are still written. */
-  readonly onError?: ((error: unknown) => void) | undefined
-}
 
 export interface FileSink extends Sink, AsyncDisposable {
   /** The lines are in the file when the call returns. */

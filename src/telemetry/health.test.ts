@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { acquires, MINUTE, NOON, record, WINDOW } from '../../test/telemetry/records.ts'
 import { Analysis } from './analysis.ts'
-import { checkHealth, type HealthOptions, type LockHealth } from './health.ts'
+import { checkHealth, type LockHealth } from './health.ts'
+import type { HealthOptions } from './options.ts'
 import type { TelemetryRecord } from './record.ts'
 import { makeThresholds } from './thresholds.ts'
 

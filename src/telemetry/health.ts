@@ -13,7 +13,7 @@ import { expectMethods, expectOptions, refuse } from '../base/arguments.ts'
 import { compareUtf8 } from '../base/utf8-order.ts'
 import { type Analysis, expectMoment, type Skipped } from './analysis.ts'
 import type { WindowMetrics } from './metrics.ts'
-import { INCIDENT_FINAL_AFTER_MS, WINDOW_MS } from './options.ts'
+import { type HealthOptions, INCIDENT_FINAL_AFTER_MS, WINDOW_MS } from './options.ts'
 import type { StreamName } from './record.ts'
 import {
   makeThresholds,
@@ -23,7 +23,6 @@ import {
   type Severity,
   type Threshold,
   type Thresholds,
-  type ThresholdsConfig,
 } from './thresholds.ts'
 
 /** The health of the locks, as `score --json` prints it. */
@@ -66,13 +65,6 @@ export interface Incident {
   /** `null` while it lasts. */
   readonly until: string | null
   readonly firings: readonly FiringRule[]
-}
-
-export interface HealthOptions {
-  /** Default: `DEFAULT_THRESHOLDS`, also for what is left out. */
-  readonly thresholds?: ThresholdsConfig | undefined
-  /** Milliseconds since 1970. A window can clear a rule from a minute after its end. Default: all windows can. */
-  readonly now?: number | undefined
 }
 
 /**

@@ -1,10 +1,10 @@
 /** `POST /telemetry`: the sink that sends batches of records, and the check of a batch that a server received. */
 import { expectFunction, expectMethods, expectObject, expectOptions, expectText } from '../base/arguments.ts'
-import { type Duration, expectDuration } from '../base/duration.ts'
+import { expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { redactAddress } from '../base/redact.ts'
 import type { OnDropped, Sink } from './collector.ts'
-import { MAX_BATCH_BYTES, MAX_BATCH_RECORDS, SINK_TIMEOUT_MS } from './options.ts'
+import { type HttpSinkOptions, MAX_BATCH_BYTES, MAX_BATCH_RECORDS, SINK_TIMEOUT_MS } from './options.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
 
 /** Keeps records while the server cannot be reached, also when the page is reloaded. */
@@ -16,17 +16,6 @@ export interface RecordBuffer {
    * from the first on. These are removed before `take` is called again.
    */
   drain(take: (records: readonly TelemetryRecord[]) => Promise<number>): Promise<void>
-}
-
-export interface HttpSinkOptions {
-  /** Where records wait while the server cannot be reached. Default: in memory, with the collector. */
-  readonly buffer?: RecordBuffer | undefined
-  /** Used in its place. Default: the global one. */
-  readonly fetch?: typeof fetch | undefined
-  /** Sent with each request, such as `authorization`. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** How long to wait for an answer. Default 30 seconds. */
-  readonly timeout?: Duration | undefined
 }
 
 const TOO_LARGE = 413

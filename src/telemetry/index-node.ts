@@ -5,10 +5,18 @@
  *
  * @module
  */
+
 export type { SpanAttributes, SpanLike, TracingApi, TracingContext } from '../base/tracing.ts'
-export { type CollectOptions, collect, flushOnExit } from './collect-node.ts'
-export { type FileSink, type FileSinkOptions, fileSink } from './file-sink-node.ts'
+export { collect, flushOnExit } from './collect-node.ts'
+export { type FileSink, fileSink } from './file-sink-node.ts'
 export type { MonitorResult } from './monitor-node.ts'
-export { type ReportOptions, report } from './report-node.ts'
-export { type Progress, type ScoreOptions, score } from './score-node.ts'
-export { openTelemetryTracing, type Tracing, type TracingOptions } from './tracing-node.ts'
+export type {
+  CollectOptions,
+  FileSinkOptions,
+  ReportOptions,
+  ScoreOptions,
+  TracingOptions,
+} from './options.ts'
+export { report } from './report-node.ts'
+export { type Progress, score } from './score-node.ts'
+export { openTelemetryTracing, type Tracing } from './tracing-node.ts'

@@ -12,34 +12,25 @@
  * in `*-browser.ts`. Names become pseudonyms with SHA-256 of `@noble/hashes`, which is synchronous: records must be
  * complete when a process exits.
  */
-export { type PostOptions, pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
-export { Analysis, type AnalysisOptions, type Skipped } from './analysis.ts'
-export {
-  type Collector,
-  type CollectorOptions,
-  createCollector,
-  type ListenOptions,
-  type OnDropped,
-  type Sink,
-} from './collector.ts'
-export {
-  checkHealth,
-  type FiringRule,
-  type HealthOptions,
-  type Incident,
-  type LockHealth,
-} from './health.ts'
-export {
-  type HttpSinkOptions,
-  httpSink,
-  type Received,
-  type RecordBuffer,
-  receiveTelemetry,
-} from './http-batches.ts'
+
+export { pagerDutyEvent, postJson, slackMessage } from './alerts.ts'
+export { Analysis, type Skipped } from './analysis.ts'
+export { type Collector, createCollector, type OnDropped, type Sink } from './collector.ts'
+export { checkHealth, type FiringRule, type Incident, type LockHealth } from './health.ts'
+export { httpSink, type Received, type RecordBuffer, receiveTelemetry } from './http-batches.ts'
 export { incidentMarkdown } from './incident-page.ts'
 export type { Quantiles, WarningKind, WindowMetrics } from './metrics.ts'
 export { type MeterLike, openTelemetrySink } from './open-telemetry.ts'
-export { type OpfsBufferOptions, opfsBuffer } from './opfs-buffer-browser.ts'
+export { opfsBuffer } from './opfs-buffer-browser.ts'
+export type {
+  AnalysisOptions,
+  CollectorOptions,
+  HealthOptions,
+  HttpSinkOptions,
+  ListenOptions,
+  OpfsBufferOptions,
+  PostOptions,
+} from './options.ts'
 export {
   isRecord,
   RECORD_VERSION,

@@ -3,15 +3,8 @@ import { systemClock } from '../base/clock.ts'
 import { privateDirectory } from '../base/private-directory-browser.ts'
 import { randomId } from '../base/random-id.ts'
 import type { RecordBuffer } from './http-batches.ts'
-import { LEFT_AFTER_MS, MAX_BUFFER_BYTES } from './options.ts'
+import { LEFT_AFTER_MS, MAX_BUFFER_BYTES, type OpfsBufferOptions } from './options.ts'
 import { isRecord, parseLine, toLines } from './record.ts'
-
-export interface OpfsBufferOptions {
-  /** The folder in the origin private file system. Default `holdfast-telemetry`. */
-  readonly folder?: string | undefined
-  /** The largest size of the file. Beyond it the oldest records are dropped. Default 1 MiB. */
-  readonly maxBytes?: number | undefined
-}
 
 const SHARED_FILE = 'waiting.jsonl'
 const DEFAULT_FOLDER = 'holdfast-telemetry'

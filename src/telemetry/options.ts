@@ -1,4 +1,12 @@
-/** The numbers that telemetry is tuned with. The thresholds of alerts are in `thresholds.ts`. */
+/** The options of telemetry, and the numbers that it is tuned with. The thresholds of alerts are in `thresholds.ts`. */
+
+import type { Clock } from '../base/clock.ts'
+import type { Duration } from '../base/duration.ts'
+import type { Sink } from './collector.ts'
+import type { RecordBuffer } from './http-batches.ts'
+import type { StreamName } from './record.ts'
+import type { Progress } from './score-node.ts'
+import type { ThresholdsConfig } from './thresholds.ts'
 
 // Lines
 
@@ -76,3 +84,129 @@ export const LONGEST_ALERT_PAUSE_MS = 30_000
 
 /** How often an alert is sent until it is given up, unless `attempts` says otherwise. */
 export const ALERT_ATTEMPTS = 4
+
+// Options
+
+export interface PostOptions {
+  readonly fetch?: typeof fetch | undefined
+  readonly clock?: Clock | undefined
+  /** How many attempts in total. Default 4. */
+  readonly attempts?: number | undefined
+  /** The time for each attempt. Default 10 seconds. */
+  readonly timeout?: Duration | undefined
+}
+
+export interface AnalysisOptions {
+  /** Milliseconds since 1970. Records more than a day later are skipped. Default: no limit. */
+  readonly now?: number | undefined
+  /** How many windows are kept, the newest first. Default: those of one week. */
+  readonly maxWindows?: number | undefined
+}
+
+export interface CollectorOptions {
+  /** Where the records go. Every sink gets every record. */
+  readonly sinks: readonly Sink[]
+  /** How long events are gathered before their records go to the sinks. Default 1 second. */
+  readonly interval?: Duration | undefined
+  /** Names to write as they are. Default none: owners and resources are hashed. */
+  readonly reveal?: readonly ('owner' | 'resource')[] | undefined
+  /** Part of every hash. Collectors with the same salt give the same name the same hash. Default: random. */
+  readonly salt?: string | undefined
+  /** Names this collector: a letter or digit, then up to 63 letters, digits and `_:.+-`. Default: random. */
+  readonly source?: string | undefined
+  /** How many records wait for a sink that fails. Beyond it the oldest are dropped. Default 10 000. */
+  readonly maxWaiting?: number | undefined
+  /** Called when a sink fails and when records are dropped. Records that a sink did not take are sent again. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface ListenOptions {
+  /** The events were recorded earlier: durations come from their `at`, not from the clock. Default false. */
+  readonly recorded?: boolean | undefined
+  /** The backend of events that do not name theirs: the `kind` of the store, such as `sqlite`. */
+  readonly backend?: string | undefined
+}
+
+export interface FileSinkOptions {
+  /** When a file is larger, the next write begins another part. Default 64 MiB. */
+  readonly maxFileBytes?: number | undefined
+  /** When all files together are larger, the oldest are deleted. Default 1 GiB. */
+  readonly maxTotalBytes?: number | undefined
+  readonly clock?: Clock | undefined
+  /** Called when old files could not be compressed or deleted. Records are still written. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+export interface HealthOptions {
+  /** Default: `DEFAULT_THRESHOLDS`, also for what is left out. */
+  readonly thresholds?: ThresholdsConfig | undefined
+  /** Milliseconds since 1970. A window can clear a rule from a minute after its end. Default: all windows can. */
+  readonly now?: number | undefined
+}
+
+export interface HttpSinkOptions {
+  /** Where records wait while the server cannot be reached. Default: in memory, with the collector. */
+  readonly buffer?: RecordBuffer | undefined
+  /** Used in its place. Default: the global one. */
+  readonly fetch?: typeof fetch | undefined
+  /** Sent with each request, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** How long to wait for an answer. Default 30 seconds. */
+  readonly timeout?: Duration | undefined
+}
+
+export interface OpfsBufferOptions {
+  /** The folder in the origin private file system. Default `holdfast-telemetry`. */
+  readonly folder?: string | undefined
+  /** The largest size of the file. Beyond it the oldest records are dropped. Default 1 MiB. */
+  readonly maxBytes?: number | undefined
+}
+
+export interface ScoreOptions {
+  /** The folder that `collect` fills. Default `telemetry`. */
+  readonly directory?: string | undefined
+  /** Files to read instead of a folder; `.gz` is decompressed. */
+  readonly files?: readonly string[] | undefined
+  /** Thresholds that differ from the defaults. */
+  readonly thresholds?: ThresholdsConfig | undefined
+  /** A `.json` or `.toml` file with thresholds, in place of `thresholds`. */
+  readonly config?: string | undefined
+  /** Prints JSON. Default false. */
+  readonly json?: boolean | undefined
+  /** The time of the check, milliseconds since 1970. Default: the present. */
+  readonly now?: number | undefined
+  /** Called from time to time while large files are read. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+export interface ReportOptions extends ScoreOptions {
+  /** The folder for `report.html` and `alerts/<incident>.md`. Default `reports`. */
+  readonly reports?: string | undefined
+  /** The address of a Slack incoming webhook. */
+  readonly slackUrl?: string | undefined
+  /** The integration key of a PagerDuty service (Events API v2). */
+  readonly pagerDutyKey?: string | undefined
+  /** Default `https://events.pagerduty.com/v2/enqueue`. */
+  readonly pagerDutyUrl?: string | undefined
+}
+
+export interface CollectOptions {
+  /** Events or records, one JSON object per line, such as standard input. */
+  readonly input?: AsyncIterable<Uint8Array | string> | undefined
+  /** Files to read in place of `input`; `.gz` is decompressed. */
+  readonly files?: readonly string[] | undefined
+  /** The folder for the records. Default `telemetry`. */
+  readonly directory?: string | undefined
+  /** The stream of events whose type does not say it. Default `lease`. */
+  readonly stream?: StreamName | undefined
+  /** Ends the collection. Events that were already read are written. */
+  readonly signal?: AbortSignal | undefined
+  /** Prints JSON. Default false. */
+  readonly json?: boolean | undefined
+}
+
+export interface TracingOptions {
+  /** Whether spans contain the names of resources and jobs. Default true. */
+  readonly names?: boolean | undefined
+}

@@ -14,22 +14,11 @@ import { PAGERDUTY_URL, pagerDutyEvent, postJson, slackMessage } from './alerts.
 import { INCIDENT_ID, type Incident, isFinal, type LockHealth, lastEnd, overlap } from './health.ts'
 import { incidentMarkdown } from './incident-page.ts'
 import { type MonitorResult, reportBadInput, toJson } from './monitor-node.ts'
-import { LOCK_WAIT_MS, WINDOW_MS } from './options.ts'
+import { LOCK_WAIT_MS, type ReportOptions, WINDOW_MS } from './options.ts'
 import { STREAMS } from './record.ts'
 import { renderReport } from './report-page.ts'
-import { checkScoreOptions, SCORE_CHECKS, type ScoreOptions, scoreFiles } from './score-node.ts'
+import { checkScoreOptions, SCORE_CHECKS, scoreFiles } from './score-node.ts'
 import { RULE_NAMES } from './thresholds.ts'
-
-export interface ReportOptions extends ScoreOptions {
-  /** The folder for `report.html` and `alerts/<incident>.md`. Default `reports`. */
-  readonly reports?: string | undefined
-  /** The address of a Slack incoming webhook. */
-  readonly slackUrl?: string | undefined
-  /** The integration key of a PagerDuty service (Events API v2). */
-  readonly pagerDutyKey?: string | undefined
-  /** Default `https://events.pagerduty.com/v2/enqueue`. */
-  readonly pagerDutyUrl?: string | undefined
-}
 
 interface WrittenReport {
   readonly files: readonly string[]

@@ -25,25 +25,8 @@ import {
   reportBadInput,
   toJson,
 } from './monitor-node.ts'
-import { MAX_LISTINGS, MAX_NAMED_LINES, PROGRESS_BYTES } from './options.ts'
-import { makeThresholds, type Thresholds, type ThresholdsConfig } from './thresholds.ts'
-
-export interface ScoreOptions {
-  /** The folder that `collect` fills. Default `telemetry`. */
-  readonly directory?: string | undefined
-  /** Files to read instead of a folder; `.gz` is decompressed. */
-  readonly files?: readonly string[] | undefined
-  /** Thresholds that differ from the defaults. */
-  readonly thresholds?: ThresholdsConfig | undefined
-  /** A `.json` or `.toml` file with thresholds, in place of `thresholds`. */
-  readonly config?: string | undefined
-  /** Prints JSON. Default false. */
-  readonly json?: boolean | undefined
-  /** The time of the check, milliseconds since 1970. Default: the present. */
-  readonly now?: number | undefined
-  /** Called from time to time while large files are read. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined
-}
+import { MAX_LISTINGS, MAX_NAMED_LINES, PROGRESS_BYTES, type ScoreOptions } from './options.ts'
+import { makeThresholds, type Thresholds } from './thresholds.ts'
 
 export interface Progress {
   readonly bytesRead: number

@@ -11,13 +11,9 @@ import type {
   Leases,
   Work,
 } from '../core/index.ts'
+import type { TracingOptions } from './options.ts'
 
 type Names = string | readonly string[]
-
-export interface TracingOptions {
-  /** Whether spans contain the names of resources and jobs. Default true. */
-  readonly names?: boolean | undefined
-}
 
 export interface Tracing {
   /** The same store with a span for each call: `holdfast.store.acquire` and so on. */

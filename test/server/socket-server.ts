@@ -2,8 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { memoryBus } from '../../src/server/buses/memory.ts'
-import { type ChannelsHub, type ChannelsOptions, createChannels } from '../../src/server/channels/index.ts'
-import { attachSockets, type SocketsOptions } from '../../src/server/node/sockets.ts'
+import { type ChannelsHub, createChannels } from '../../src/server/channels/index.ts'
+import type { ChannelsOptions } from '../../src/server/channels/options.ts'
+import type { SocketsOptions } from '../../src/server/node/options.ts'
+import { attachSockets } from '../../src/server/node/sockets.ts'
 import { KEY, SECRET } from './fake-socket.ts'
 
 export interface SocketServer extends AsyncDisposable {

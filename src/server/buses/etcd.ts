@@ -16,14 +16,10 @@ import { setLimited } from '../limited-map.ts'
 import { MAX_BUS_SENDERS } from '../options.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
+import type { EtcdBusOptions } from './options.ts'
 
 /** How many characters are sent together at most, each of up to three bytes. */
 const BATCH_LENGTH = MAX_ETCD_BYTES / 3
-
-export interface EtcdBusOptions {
-  /** Default `holdfast-bus`. */
-  readonly key?: string | undefined
-}
 
 /**
  * A bus on a key of etcd. It uses your client and leaves it open.

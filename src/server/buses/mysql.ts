@@ -1,21 +1,15 @@
 import { expectOptions } from '../../base/arguments.ts'
 import { systemClock } from '../../base/clock.ts'
-import { type Duration, expectDuration } from '../../base/duration.ts'
+import { expectDuration } from '../../base/duration.ts'
 import { bytes, MYSQL_CLOCK, type MysqlClient, mysqlText } from '../../clients/mysql.ts'
 import { mysqlError } from '../../clients/mysql-errors.ts'
 import type { Bus } from '../bus.ts'
 import { type MysqlTable, tableOf } from '../mysql.ts'
 import { BUS_LATE_MS, BUS_MESSAGES_AT_ONCE, BUS_POLL_MS, KEEP_BUS_MESSAGES_MS } from '../options.ts'
 import { createBus, inTurns, type Transport, type TransportContext } from './create-bus.ts'
+import type { MysqlBusOptions } from './options.ts'
 
 const NOW = `(${MYSQL_CLOCK} div 1000)`
-
-export interface MysqlBusOptions {
-  /** Created if it is missing. Default `holdfast_bus`. */
-  readonly table?: string | undefined
-  /** How often a node looks for messages. Default 50 ms. */
-  readonly poll?: Duration | undefined
-}
 
 /**
  * A bus on a table of MySQL, which every node reads often. It uses your client and leaves it open.

@@ -3,11 +3,7 @@ import { expectNatsConnection, type NatsConnection } from '../../clients/nats.ts
 import { natsError } from '../../clients/nats-errors.ts'
 import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
-
-export interface NatsBusOptions {
-  /** Default `holdfast.bus`. */
-  readonly subject?: string | undefined
-}
+import type { NatsBusOptions } from './options.ts'
 
 /**
  * A bus on a subject of NATS. It uses your connection and leaves it open. The connection must not be `noEcho`.

@@ -14,18 +14,12 @@ import type { Bus } from '../bus.ts'
 import { BUS_PROBE_LIMIT_MS } from '../options.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
+import type { PostgresBusOptions } from './options.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
 const NOTIFY = 'select pg_notify($1, part) from json_array_elements_text($2::text::json) as part'
 /** As long as an identifier of Postgres may be. */
 const CHANNEL = /^\w{1,63}$/
-
-export interface PostgresBusOptions {
-  /** Letters, digits and underscores. Default `holdfast_bus`. */
-  readonly channel?: string | undefined
-  /** A client with a direct connection, to listen with, if `client` connects through a pooler. Default: `client`. */
-  readonly listen?: PostgresClient | undefined
-}
 
 /**
  * A bus on `NOTIFY` of Postgres. It uses your client and leaves it open, and listens on a separate connection.

@@ -4,11 +4,7 @@ import { redisError } from '../../clients/redis-errors.ts'
 import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
-
-export interface RedisBusOptions {
-  /** Default `holdfast:bus`. */
-  readonly channel?: string | undefined
-}
+import type { RedisBusOptions } from './options.ts'
 
 /**
  * A bus on pub/sub of Redis, on a single server or a cluster. It uses your client and leaves it open, and listens on

@@ -4,7 +4,8 @@ import { fakeSocket, KEY, SECRET } from '../../../test/server/fake-socket.ts'
 import { FakeClock, settled } from '../../testing/fake-clock.ts'
 import type { Bus } from '../bus.ts'
 import { memoryBus } from '../buses/memory.ts'
-import { type ChannelsHub, type ChannelsOptions, createChannels } from './index.ts'
+import { type ChannelsHub, createChannels } from './index.ts'
+import type { ChannelsOptions } from './options.ts'
 
 let clock: FakeClock
 let bus: Bus

@@ -24,16 +24,9 @@ import {
   PONG_LIMIT_MS,
   SUBSCRIBE_AGAIN_MS,
 } from '../options.ts'
-import type {
-  ChannelsHub,
-  ChannelsOptions,
-  Connection,
-  ConnectionHandler,
-  ConnectionRequest,
-  EventNaming,
-} from './index.ts'
+import type { ChannelsHub, Connection, ConnectionHandler, ConnectionRequest, EventNaming } from './index.ts'
 import { Occupancy } from './occupancy.ts'
-import { type ChannelLimits, limitsOf } from './options.ts'
+import { type ChannelLimits, type ChannelsOptions, limitsOf } from './options.ts'
 import { Presence } from './presence.ts'
 import { PRESENCE } from './presence-messages.ts'
 import type { MemberChange } from './rosters.ts'

@@ -11,14 +11,11 @@
  * text once, and the binding its frame. The binding writes to the stream below `ws`, which is safe only because `ws`
  * compresses nothing here and so keeps nothing back.
  */
-import type { Clock } from '../../base/clock.ts'
-import type { Duration } from '../../base/duration.ts'
 import type { JsonValue } from '../../base/records.ts'
-import type { Bus } from '../bus.ts'
 import type { HostCheck } from '../http/hosts.ts'
 import type { SenderOf } from '../http/proxies.ts'
 import { Hub } from './hub.ts'
-import type { ChannelLimits } from './options.ts'
+import type { ChannelLimits, ChannelsOptions } from './options.ts'
 
 export { channelInUse, NFC_EXPECTED } from './signing.ts'
 export type { ChannelLimits }
@@ -99,43 +96,6 @@ export interface ConnectionHandler {
 
 /** How the events of documents are named: as they are, or like the classes that Laravel would broadcast. */
 export type EventNaming = 'plain' | 'laravel'
-
-export interface ChannelsOptions {
-  /** The application in the address of the socket, `/app/{key}`. Letters, digits, `-` and `_`. */
-  readonly key: string
-  /** Signs subscriptions to private and presence channels. The same on all nodes. */
-  readonly secret: string
-  readonly bus: Bus
-  readonly clock?: Clock | undefined
-  /** How events are named: `document.locked`, or `App\Events\DocumentLocked`. Default `plain`. */
-  readonly naming?: EventNaming | undefined
-  /** Whether a socket may subscribe without a signature. Default true. */
-  readonly publicChannels?: boolean | undefined
-  /**
-   * Whether the sender of this request may subscribe to a public channel. Asked once for each subscription. Without a
-   * request nobody may. Default: everyone may.
-   */
-  readonly allows?: ((channel: string, request: Request) => boolean | Promise<boolean>) | undefined
-  /** Whether sockets may send events to each other. Default false. */
-  readonly clientEvents?: boolean | undefined
-  /** The silence after which a socket is pinged. Default `30s`. */
-  readonly activityTimeout?: Duration | undefined
-  /** Origins whose pages may connect besides the server's own. Default none. */
-  readonly origins?: readonly string[] | undefined
-  /** Names in the `Host` header that sockets may connect to. Default: every name. */
-  readonly hosts?: readonly string[] | undefined
-  /** The address that the server listens on. On a loopback address, names of this machine are enough. */
-  readonly listensOn?: string | undefined
-  /** Proxies whose headers tell the address of a client: how many are in front, or their networks. Default: none. */
-  readonly trustProxy?: boolean | number | string | readonly string[] | undefined
-  /** What those proxies write. Default `auto`: `X-Forwarded-For` and the like, or `Forwarded` where that is missing. */
-  readonly proxyHeaders?: 'auto' | 'x-forwarded' | 'forwarded' | undefined
-  /** The address that is told when channels are occupied and vacated, and members come and go. Default: none. */
-  readonly webhook?: string | undefined
-  /** Called when a webhook could not be delivered, or `allows` has failed. */
-  readonly onError?: ((error: unknown) => void) | undefined
-  readonly limits?: { readonly [Name in keyof ChannelLimits]?: number | undefined } | undefined
-}
 
 /**
  * The channels of one node, with the Pusher protocol.

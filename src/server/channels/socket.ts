@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { JsonValue } from '../../base/records.ts'
 import { formatFrame, PUSHER_CLOSE, type PusherFrame, parseFrame, parseJson } from '../../protocol/index.ts'
-import type { ChannelsOptions, Connection, EventNaming } from './index.ts'
-import type { ChannelLimits } from './options.ts'
+import type { Connection, EventNaming } from './index.ts'
+import type { ChannelLimits, ChannelsOptions } from './options.ts'
 import type { Presence } from './presence.ts'
 import {
   channelInUse,

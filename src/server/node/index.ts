@@ -8,16 +8,16 @@ export {
   postgresParts,
   redisParts,
 } from '../index.ts'
-export { type ListenerOptions, type NodeListener, nodeListener } from './node-listener.ts'
+export { type NodeListener, nodeListener } from './node-listener.ts'
+export type { ListenerOptions, ServerOptions, SocketsOptions, SqliteServerOptions } from './options.ts'
 export { prometheusMeter } from './prometheus.ts'
-export { createServer, type HoldfastServer, type ServerOptions } from './server.ts'
-export { type AttachedSockets, attachSockets, type SocketsOptions } from './sockets.ts'
+export { createServer, type HoldfastServer } from './server.ts'
+export { type AttachedSockets, attachSockets } from './sockets.ts'
 export {
   createPrivateFile,
   openSqlite,
   type SqliteFilePart,
   type SqliteParts,
-  type SqliteServerOptions,
   sqliteAudit,
   sqliteDocuments,
   sqliteParts,

@@ -3,12 +3,8 @@ import { getRequestListener } from '@hono/node-server'
 import { expectMethods, expectOptions, refuse } from '../../base/arguments.ts'
 import type { LockServer } from '../create.ts'
 import { HttpError } from '../http/http-error.ts'
+import type { ListenerOptions } from './options.ts'
 import { errorResponse, refuseResponse } from './refusals.ts'
-
-export interface ListenerOptions {
-  /** Where the service is, such as `/locks`. Default: at the root. */
-  readonly path?: string | undefined
-}
 
 /** Also a middleware of Express: without `next`, what is not for the service gets 404. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void

@@ -4,18 +4,14 @@ import { notify } from '../../base/notify.ts'
 import { pause } from '../../base/pause.ts'
 import type { TracingApi } from '../../base/tracing.ts'
 import { type Settings, settingsOf } from '../../configuration/settings.ts'
-import { createLockServer, LOCK_SERVER_OPTIONS, type LockServer, type LockServerOptions } from '../create.ts'
+import { createLockServer, LOCK_SERVER_OPTIONS, type LockServer } from '../create.ts'
 import { jsonLog } from '../log.ts'
 import { assetHandler, expectAssets } from './assets.ts'
 import { withKeptSecrets } from './kept-secrets.ts'
 import { Listener } from './listener.ts'
+import type { ServerOptions } from './options.ts'
 import { prometheusMeter } from './prometheus.ts'
 import { attachSockets, requestOf } from './sockets.ts'
-
-export interface ServerOptions extends LockServerOptions {
-  /** A directory of pages, served at `/`. The first page is its `index.html`. */
-  readonly assets?: string | undefined
-}
 
 export interface HoldfastServer extends AsyncDisposable {
   /** Such as `http://127.0.0.1:4321`, without a slash at its end. */

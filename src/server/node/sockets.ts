@@ -19,26 +19,11 @@ import { HttpError } from '../http/http-error.ts'
 import { isTrustedOrigin } from '../http/origins.ts'
 import type { HeaderOf } from '../http/request-headers.ts'
 import { CLOSE_SOCKET_LIMIT_MS, MAX_BUFFERED_BYTES, MAX_FRAME_BYTES } from '../options.ts'
+import type { SocketsOptions } from './options.ts'
 import { refuseConnection } from './refusals.ts'
 
 /** The code of RFC 6455 for a server that goes down, for sockets that nobody has told more. */
 const GOING_AWAY = 1001
-
-export interface SocketsOptions {
-  /** Sockets are at `{path}/{key}`. Default `/app`. */
-  readonly path?: string | undefined
-  /**
-   * Origins whose pages may connect besides the server's own, such as `https://app.example.com`. Default: those of
-   * the channels, which a lock server takes from its settings. Programs send no origin and may connect.
-   */
-  readonly origins?: readonly string[] | undefined
-  /** The largest frame that a client may send, in bytes. Default 16 384. */
-  readonly maxPayload?: number | undefined
-  /** How many bytes may be buffered for a client that does not read. With more it is disconnected. Default 1 MiB. */
-  readonly maxBuffered?: number | undefined
-  /** What the limit of sockets counts. Default: the address of the client, as far as `trustProxy` lets it be known. */
-  readonly clientOf?: ((request: IncomingMessage) => string) | undefined
-}
 
 export interface AttachedSockets extends AsyncDisposable {
   /** Accepts no more sockets, and resolves when the open ones are closed. Call `hub.close()` first, which tells them why. */

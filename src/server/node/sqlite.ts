@@ -9,6 +9,7 @@ import { fileCheck } from '../../clients/sqlite-file.ts'
 import { sqliteStore } from '../../stores/sqlite/index.ts'
 import type { AuditLog } from '../audit.ts'
 import type { DocumentStore } from '../documents.ts'
+import type { SqlAuditOptions, SqlDocumentsOptions, SqlSecretsOptions } from '../options.ts'
 import { type ServerParts, withClose } from '../parts.ts'
 import type { SecretStore } from '../secrets.ts'
 import {
@@ -20,9 +21,10 @@ import {
   versionIn,
   versionsTable,
 } from '../sql.ts'
-import { type SqlAuditOptions, sqlAudit } from '../sql-audit.ts'
-import { type SqlDocumentsOptions, sqlDocuments } from '../sql-documents.ts'
-import { type SqlSecretsOptions, sqlSecrets } from '../sql-secrets.ts'
+import { sqlAudit } from '../sql-audit.ts'
+import { sqlDocuments } from '../sql-documents.ts'
+import { sqlSecrets } from '../sql-secrets.ts'
+import type { SqliteServerOptions } from './options.ts'
 
 /** What a part on a SQLite file has, too. */
 export interface SqliteFilePart {
@@ -67,11 +69,6 @@ export function sqliteSecrets(
   options: SqlSecretsOptions = {},
 ): SecretStore & SqliteFilePart {
   return onFile(database, (opened) => sqlSecrets(sqliteDialect(opened), options))
-}
-
-export interface SqliteServerOptions {
-  /** The table of the leases. The other tables have this name with `_documents` and so on after it. Default `holdfast_leases` and `holdfast_documents`. */
-  readonly table?: string | undefined
 }
 
 /** Without a bus: SQLite is for one machine. */

@@ -53,7 +53,7 @@ export const BACKEND_CHECKS: readonly TableCheck[] = [
       ...Object.entries(limitsOf()).map(
         ([name, limit]): ExpectedRow => [code(`limits.${name}`), String(limit), PROSE],
       ),
-      ...membersOf('src/server/node/sockets.ts', 'SocketsOptions')
+      ...membersOf('src/server/node/options.ts', 'SocketsOptions')
         .filter(({ name }) => name.startsWith('max'))
         .map(({ name, usual = '' }): ExpectedRow => [code(name), plain(usual), PROSE]),
     ],
