@@ -52,7 +52,6 @@ const MORE_PARAMETERS: Readonly<Record<string, string>> = {
   'stores/browser/frozen-tabs-protocol.ts#createProtocol': IN_A_PAGE,
   'stores/browser/gated-file.ts#gatedFile': IN_A_PAGE,
   'stores/browser/tab-locks.ts#request': 'the last one is optional',
-  'stores/etcd/rows.ts#recordOf': 'the last one is optional',
   'stores/lease-row.ts#ask': STEP,
   'stores/lease-row.ts#end': STEP,
   'stores/lease-row.ts#endExpired': STEP,

@@ -5,7 +5,7 @@ import type { LeaseRecord } from '../../base/records.ts'
 import type { EtcdEntry } from '../../clients/etcd.ts'
 import { MAX_DIFFERENCE_MS } from './options.ts'
 import type { ParsedEvent } from './push.ts'
-import { decodeLease, keptRecordOf, recordOf, type Stored, type StoredLease } from './rows.ts'
+import { decodeLease, endedRecordOf, keptRecordOf, type Stored, type StoredLease } from './rows.ts'
 
 /** A lease that has ended, and the keys by which it keeps the resource. */
 export interface KeptLease {
@@ -81,7 +81,7 @@ export class KeptTold {
       told.by.delete(previous.lease)
       if (told.by.size > 0) continue
       this.#told.delete(key)
-      this.#tell(recordOf(resource, decodeLease(previous), 0, this.#clock.now(), state))
+      this.#tell(endedRecordOf(resource, decodeLease(previous), state, this.#clock.now()))
     }
   }
 

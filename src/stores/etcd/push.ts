@@ -15,7 +15,7 @@ import { PushConnection } from '../local/push-connection.ts'
 import { KeptTold } from './kept.ts'
 import type { Keys, ParsedKey } from './names.ts'
 import { PROBE_EVERY_MS } from './options.ts'
-import { decodeLease, recordOf } from './rows.ts'
+import { decodeLease, endedRecordOf, recordOf } from './rows.ts'
 
 export interface PushOptions {
   readonly database: EtcdDatabase
@@ -193,7 +193,12 @@ export class Push {
     if (!this.listeners.isWatched) return
     try {
       const lease = decodeLease(entry)
-      this.listeners.tellChange(recordOf(resource, lease, lease.value.ttl, this.#clock.now(), state))
+      const now = this.#clock.now()
+      this.listeners.tellChange(
+        state === 'held'
+          ? recordOf(resource, lease, lease.value.ttl, now)
+          : endedRecordOf(resource, lease, state, now),
+      )
     } catch {
       // Written by another program.
       this.listeners.tellGap()

@@ -88,26 +88,27 @@ export function secondsOf(ms: number): number {
 /** `remaining`: in seconds, at most the TTL. Its expiry is shown by the clock of the caller, because etcd has none that can be read. */
 export function recordOf(
   resource: string,
-  { entry, value }: Stored<StoredLease>,
+  lease: Stored<StoredLease>,
   remaining: number,
   now: number,
-  state: LeaseRecord['state'] = 'held',
 ): LeaseRecord {
+  const left = Math.min(remaining, lease.value.ttl) * 1000
+  return { ...identityOf(resource, lease), expiresAt: now + left, remaining: left, state: 'held' }
+}
+
+/** Of a lease that has no time left. */
+export function endedRecordOf(
+  resource: string,
+  lease: Stored<StoredLease>,
+  state: Exclude<LeaseRecord['state'], 'held'>,
+  now: number,
+): LeaseRecord {
+  return { ...identityOf(resource, lease), expiresAt: now, remaining: 0, state }
+}
+
+function identityOf(resource: string, { entry, value }: Stored<StoredLease>) {
   const { id, owner, metadata, share, acquiredAt } = value
-  const left = state === 'held' ? Math.min(remaining, value.ttl) * 1000 : 0
-  const token = tokenOf(entry)
-  return {
-    resource,
-    id,
-    owner,
-    token,
-    metadata,
-    share,
-    acquiredAt,
-    expiresAt: now + left,
-    remaining: left,
-    state,
-  }
+  return { resource, id, owner, token: tokenOf(entry), metadata, share, acquiredAt }
 }
 
 /** Of a lease that has ended: how long it still keeps the resource, in milliseconds. */
@@ -120,7 +121,7 @@ export function keptRecordOf(
   const { delay, least } = lease.value
   const longest = Math.max(delay?.seconds ?? 0, least?.seconds ?? 0) * 1000
   const remaining = Math.min(left, longest || Infinity)
-  return { ...recordOf(resource, lease, 0, now, 'kept'), expiresAt: now + remaining, remaining }
+  return { ...endedRecordOf(resource, lease, 'kept', now), expiresAt: now + remaining, remaining }
 }
 
 /** The revision of the grant: an `l` key was created by it, and an `e` key was last written by it. */

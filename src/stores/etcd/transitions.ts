@@ -13,6 +13,7 @@ import type { Renewals } from './renewals.ts'
 import {
   decodeLease,
   encodeLease,
+  endedRecordOf,
   recordOf,
   type Stored,
   type StoredLease,
@@ -107,8 +108,8 @@ export class Transitions {
     const { revision } = answer
     const entry = { key, value: text, created: revision, modified: revision, lease: main.lease }
     const replaced = [
-      ...state.expired.map((lease) => recordOf(resource, lease, 0, now, 'expired')),
-      ...taken.map((lease) => recordOf(resource, lease, 0, now, 'taken-over')),
+      ...state.expired.map((lease) => endedRecordOf(resource, lease, 'expired', now)),
+      ...taken.map((lease) => endedRecordOf(resource, lease, 'taken-over', now)),
     ].at(-1)
     const lease = recordOf(resource, { entry, value }, value.ttl, now)
     return { granted: true, lease, ...(replaced && { replaced }) }
@@ -144,7 +145,7 @@ export class Transitions {
       [is(key, 'modified', modified), is(live, 'created', 0)],
       [{ remove: key }],
     )
-    return succeeded ? recordOf(resource, lease, 0, this.#clock.now(), 'expired') : null
+    return succeeded ? endedRecordOf(resource, lease, 'expired', this.#clock.now()) : null
   }
 
   /** Joins the queue, attached to the etcd lease of this process. Resolves with the number of waiters ahead. */
@@ -236,7 +237,7 @@ export class Transitions {
     const lease = decodeLease(removed)
     if (succeeded) this.#free(lease)
     const state = succeeded ? 'released' : 'expired'
-    return { ended: recordOf(resource, lease, 0, this.#clock.now(), state), left: others }
+    return { ended: endedRecordOf(resource, lease, state, this.#clock.now()), left: others }
   }
 
   /** Ends the lease with this token, and what it keeps. */
@@ -256,7 +257,7 @@ export class Transitions {
     const record = find('e') ?? find('k')
     // Without either, it was released and kept the resource.
     const state = find('l') || !find('e') ? 'released' : 'expired'
-    const ended = record ? recordOf(resource, decodeLease(record), 0, this.#clock.now(), state) : null
+    const ended = record ? endedRecordOf(resource, decodeLease(record), state, this.#clock.now()) : null
     return { ended, left: answer.results.at(-1)?.entries ?? [] }
   }
 
