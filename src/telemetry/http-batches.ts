@@ -3,8 +3,9 @@ import { expectFunction, expectMethods, expectObject, expectOptions, expectText 
 import { expectDuration } from '../base/duration.ts'
 import { LeaseError } from '../base/errors.ts'
 import { redactAddress } from '../base/redact.ts'
+import { MAX_RECORDS } from '../protocol/options.ts'
 import type { OnDropped, Sink } from './collector.ts'
-import { type HttpSinkOptions, MAX_BATCH_BYTES, MAX_BATCH_RECORDS, SINK_TIMEOUT_MS } from './options.ts'
+import { type HttpSinkOptions, MAX_BATCH_BYTES, SINK_TIMEOUT_MS } from './options.ts'
 import { isRecord, onlyKnownFields, type TelemetryRecord } from './record.ts'
 
 /** Keeps records while the server cannot be reached, also when the page is reloaded. */
@@ -110,7 +111,7 @@ function checkOptions(options: HttpSinkOptions) {
 function firstBatchOf(records: readonly TelemetryRecord[]): readonly string[] {
   const lines: string[] = []
   let bytes = 0
-  for (const record of records.slice(0, MAX_BATCH_RECORDS)) {
+  for (const record of records.slice(0, MAX_RECORDS)) {
     const line = JSON.stringify(record)
     bytes += utf8.encode(line).length + 1
     if (lines.length > 0 && bytes > MAX_BATCH_BYTES) break
@@ -135,7 +136,7 @@ export type Received =
 export function receiveTelemetry(body: unknown): Received {
   const events = (body as { events?: unknown } | null | undefined)?.events
   if (!Array.isArray(events)) return { ok: false, status: 400, error: 'invalid_batch' }
-  if (events.length > MAX_BATCH_RECORDS) return { ok: false, status: 413, error: 'batch_too_large' }
+  if (events.length > MAX_RECORDS) return { ok: false, status: 413, error: 'batch_too_large' }
   const records = events.filter(isRecord).map(onlyKnownFields)
   return { ok: true, records, refused: events.length - records.length }
 }

@@ -57,8 +57,6 @@ export const WRITER_LENGTH = 8
 export const SINK_TIMEOUT_MS = 30_000
 /** Browsers refuse more than 64 KiB with `keepalive`, which lets a request outlive its page. */
 export const MAX_BATCH_BYTES = 50_000
-/** How many records one `POST /telemetry` may contain. */
-export const MAX_BATCH_RECORDS = 500
 /** How much a page keeps while it is offline, unless `maxBytes` says otherwise. */
 export const MAX_BUFFER_BYTES = 2 ** 20
 /** A buffer that no page has changed for this long was left behind. */

@@ -35,7 +35,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'stores/sqlite',
   ],
   client: ['base', 'core', 'worker-clock', 'protocol', 'stores/local'],
-  telemetry: ['base', 'configuration', 'core', 'stores/file'],
+  telemetry: ['base', 'configuration', 'core', 'protocol/options', 'stores/file'],
   react: ['base', 'core', 'project', 'autosave', 'sync', 'client'],
   testing: ['base', 'core', 'sync'],
 }
