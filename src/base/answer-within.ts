@@ -13,6 +13,10 @@ export interface Asked {
  * The answer of a store, or `store-unavailable` after `ms`. No timer is needed if the store limits the call: then `ms` is
  * `Infinity`, or the call was made with `stop`, which says so. `stop` ends it early: it rejects with that reason. The call
  * itself continues.
+ *
+ * Three layers limit calls. This one is for a caller whose store may have no limit. `stores/local/calls.ts` has one timer
+ * for all calls of a store, and ends them when the store closes. `answer-limit.ts` is for connections, which several
+ * callers share.
  */
 export function answerWithin<T>(
   answer: Promise<T>,

@@ -25,7 +25,10 @@ interface PgPoolClient {
 type Begin = (work: (sql: unknown) => Promise<void>) => Promise<unknown>
 
 const NO_ACTIVE_TRANSACTION = '25P01'
-/** SQLSTATEs of a connection that ended, perhaps after the transaction was stored. */
+/**
+ * SQLSTATEs of a connection that ended, perhaps after the transaction was stored. Not those of `postgres-errors.ts`, which
+ * say whether the same call may succeed later.
+ */
 const ENDED = /^(08...|57P..|58...|40003)$/
 
 /** Whether the client is a pool, whose statements run in no common transaction. */

@@ -42,6 +42,9 @@ interface Known {
 /**
  * Reports each grant, renewal and end once, from the pushes of the store and from reading again what they may have
  * missed. What happens before it resolves is not reported.
+ *
+ * Not `server/lease-feed.ts`, which also follows stores that push nothing, and the calls of its own node: a watch is loaded
+ * in pages, follows one prefix, and needs a store that pushes.
  */
 export async function watch(
   tools: Tools,

@@ -40,6 +40,8 @@ interface Place extends Sender {
  * and it is alive. So if it is the turn of a client that has died, each of its places would be kept for the time of a
  * reservation, one after the other. A client that does not ask again in that time, and that listens at no node, loses
  * all its places at once. It keeps the leases that it holds.
+ *
+ * `waiting-requests.ts` says what the other files about waiters are for.
  */
 export class ClientPlaces {
   readonly #options: ClientPlacesOptions

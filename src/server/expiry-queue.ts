@@ -6,7 +6,10 @@ export interface Expiring {
   over: boolean
 }
 
-/** A binary heap: ten thousand leases may be renewed every ten seconds, and only the next expiry has a timer. */
+/**
+ * A binary heap: ten thousand leases may be renewed every ten seconds, and only the next expiry has a timer. `core/watch.ts`
+ * needs none: it looks at all of its leases at a fixed interval.
+ */
 export class ExpiryQueue<T extends Expiring> {
   readonly #heap: { readonly at: number; readonly item: T }[] = []
 

@@ -5,6 +5,8 @@
  * calls, from a timer on the next expiry, and by reading the relevant resources again, every minute and after a gap. A
  * lease is known by its resource and token, and its phase only grows. Beside an exclusive lease there is no other, so
  * all leases with lower tokens have ended.
+ *
+ * Not `core/watch.ts`, which needs a store that pushes: a server also works on stores that do not.
  */
 
 import type { Clock } from '../base/clock.ts'

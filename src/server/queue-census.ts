@@ -21,7 +21,11 @@ export interface QueueCensusOptions {
   readonly count: (resources: readonly string[]) => Promise<readonly (number | null)[]>
 }
 
-/** How many wait for which resource, on all nodes and in all processes. */
+/**
+ * How many wait for which resource, on all nodes and in all processes.
+ *
+ * `waiting-requests.ts` says what the other files about waiters are for.
+ */
 export class QueueCensus {
   readonly #options: QueueCensusOptions
   #latest: Promise<Census> | undefined

@@ -3,6 +3,8 @@
  * Each node tells the others over the bus which clients wait at it, and forgets what a silent node has said. A message
  * contains only the first waiters and their number, and if many come and go at once, one message tells of all of them:
  * what a thousand waiters cost does not grow with their square.
+ *
+ * `waiting-requests.ts` says what the other files about waiters are for.
  */
 import * as v from 'valibot'
 import type { Clock } from '../base/clock.ts'

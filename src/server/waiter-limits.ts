@@ -6,7 +6,11 @@ import { RETRY_AFTER_S } from './options.ts'
 
 type WaitingRequest = Pick<RouteRequest<unknown>, 'room' | 'limitKey' | 'isLong'>
 
-/** Counts the waiters of this node, by resource and by client address. */
+/**
+ * Counts the waiters of this node, by resource and by client address.
+ *
+ * `waiting-requests.ts` says what the other files about waiters are for.
+ */
 export class WaiterLimits {
   readonly #ofResource: Waiters
   readonly #ofAddress: Waiters

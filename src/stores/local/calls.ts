@@ -92,7 +92,11 @@ export class Running extends Stop {
   }
 }
 
-/** The calls of one store. Each ends: with its answer, by the caller's signal, after the limit, or by `close`. */
+/**
+ * The calls of one store. Each ends: with its answer, by the caller's signal, after the limit, or by `close`.
+ *
+ * Not `answerWithin`, which starts a timer for each call: here one timer serves all calls that are under way.
+ */
 export class Calls {
   protected readonly clock: Clock
   readonly #backend: string

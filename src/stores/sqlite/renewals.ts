@@ -14,7 +14,12 @@ interface PendingRenewal {
   reject(error: unknown): void
 }
 
-/** Renewals of one tick of the event loop share a transaction, because a server renews thousands at a time. */
+/**
+ * Renewals of one tick of the event loop share a transaction, because a server renews thousands at a time.
+ *
+ * Not `clients/together.ts`: a batch leaves out the renewals whose callers have gone, and a damaged row fails only its own
+ * renewal.
+ */
 export class Renewals {
   readonly #queue: BusyQueue
   readonly #transitions: Transitions
