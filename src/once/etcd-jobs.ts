@@ -20,7 +20,7 @@ import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import { type EtcdJobsOptions, SWEEP_PAGE } from './options.ts'
+import { DEFAULT_JOBS, type EtcdJobsOptions, SWEEP_PAGE } from './options.ts'
 import { parseJson, parseTime } from './stored-values.ts'
 
 interface FoundJob {
@@ -42,7 +42,7 @@ interface FoundJob {
 export function etcdJobs(client: EtcdClient, options: EtcdJobsOptions = {}): JobStore {
   const database = etcdDatabase(client)
   expectOptions(options, { prefix: 1, fields: 1, statuses: 1 })
-  const { prefix = 'jobs/' } = options
+  const { prefix = `${DEFAULT_JOBS}/` } = options
   expectText('prefix', prefix)
   const names = fieldsOf('fields', DOCUMENT_FIELDS, options.fields)
   const documents = new EtcdDocuments(database, database.prefix + prefix, names)

@@ -18,7 +18,7 @@ import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, type JobFields, statusesOf } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import { type FirestoreJobsOptions, MAX_JSON_BYTES } from './options.ts'
+import { DEFAULT_JOBS, type FirestoreJobsOptions, MAX_JSON_BYTES } from './options.ts'
 import { formatTime } from './stored-values.ts'
 
 /**
@@ -32,7 +32,7 @@ export function firestoreJobs(firestore: FirestoreClient, options: FirestoreJobs
   if (!hasMethods(firestore, 'collection', 'runTransaction'))
     refuseClient('firestore', 'a Firestore client', firestore)
   expectOptions(options, { collection: 1, fields: 1, statuses: 1 })
-  const { collection = 'jobs', fields, statuses } = options
+  const { collection = DEFAULT_JOBS, fields, statuses } = options
   expectText('collection', collection)
   const names = fieldsOf('fields', DOCUMENT_FIELDS, fields)
   const documents = new FirestoreDocuments(firestore, collection, names)

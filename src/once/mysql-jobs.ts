@@ -29,7 +29,7 @@ import {
   withoutKept,
 } from './naming.ts'
 import { writeUnlessChanged } from './optimistic.ts'
-import type { MysqlJobsOptions } from './options.ts'
+import { DEFAULT_JOBS, type MysqlJobsOptions } from './options.ts'
 import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
 /** The time as it is stored in the columns of times. Milliseconds, rounded down: stored times are rounded up. */
@@ -71,7 +71,7 @@ interface Reading {
 export function mysqlJobs(client: MysqlClient, options: MysqlJobsOptions = {}): JobStore {
   const server = mysqlDatabase(client)
   expectOptions(options, { table: 1, database: 1, columns: 1, statuses: 1 })
-  const { table = 'jobs', database, columns, statuses } = options
+  const { table = DEFAULT_JOBS, database, columns, statuses } = options
   expectText('table', table)
   if (database !== undefined) expectText('database', database)
   const tableName = (database === undefined ? '' : `${mysqlName(database)}.`) + mysqlName(table)

@@ -22,6 +22,8 @@ import type { RunningJob } from './run.ts'
 
 // Defaults
 
+/** The table, the collection or the beginning of the keys of the jobs. */
+export const DEFAULT_JOBS = 'jobs'
 const TTL_MS = 300_000
 /** The default TTL of `acquireAnalysisLock`, in its unit. */
 export const TTL_SEC = TTL_MS / 1000

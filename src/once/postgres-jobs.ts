@@ -13,7 +13,7 @@ import { identifier } from '../clients/sql-text.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import { COLUMNS, fieldsOf, type JobFields, KEPT_FIELDS, statusesOf } from './naming.ts'
-import type { PostgresJobsOptions } from './options.ts'
+import { DEFAULT_JOBS, type PostgresJobsOptions } from './options.ts'
 import { type JobQueries, jobQueries, LOCK_LOST } from './postgres-queries.ts'
 import { type Operation, requestJobs } from './request-jobs.ts'
 
@@ -29,7 +29,7 @@ const statementNames = new Map<string, string>()
 export function postgresJobs(client: PostgresClient, options: PostgresJobsOptions = {}): JobStore {
   const database = postgresDatabase(client)
   expectOptions(options, { table: 1, schema: 1, columns: 1, statuses: 1, prepare: 1 })
-  const { table = 'jobs', schema, columns, statuses, prepare = false } = options
+  const { table = DEFAULT_JOBS, schema, columns, statuses, prepare = false } = options
   expectText('table', table)
   if (schema !== undefined) expectText('schema', schema)
   expectBoolean('prepare', prepare)

@@ -4,7 +4,7 @@ import { expectPrefix, type RedisClient, redisDatabase } from '../clients/redis.
 import { redisError } from '../clients/redis-errors.ts'
 import type { JobStore } from './job-store.ts'
 import { DOCUMENT_FIELDS, fieldsOf, statusesOf } from './naming.ts'
-import type { RedisJobsOptions } from './options.ts'
+import { DEFAULT_JOBS, type RedisJobsOptions } from './options.ts'
 import { ANSWER_FIELDS, type RedisOperation, SCRIPTS } from './redis-scripts.ts'
 import { requestJobs, unexpectedAnswer } from './request-jobs.ts'
 
@@ -17,7 +17,7 @@ import { requestJobs, unexpectedAnswer } from './request-jobs.ts'
  */
 export function redisJobs(client: RedisClient, options: RedisJobsOptions = {}): JobStore {
   expectOptions(options, { prefix: 1, fields: 1, statuses: 1 })
-  const { prefix = 'jobs' } = options
+  const { prefix = DEFAULT_JOBS } = options
   expectPrefix(prefix)
   const naming = JSON.stringify({
     fields: fieldsOf('fields', DOCUMENT_FIELDS, options.fields),

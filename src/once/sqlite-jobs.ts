@@ -17,7 +17,7 @@ import { documentJobs, type JobDocuments } from './document-jobs.ts'
 import { refuseOutside } from './job-arguments.ts'
 import type { JobStore } from './job-store.ts'
 import { COLUMNS, fieldsOf, type JobFields, KEPT_FIELDS, quoted, statusesOf, withoutKept } from './naming.ts'
-import type { SqliteJobsOptions } from './options.ts'
+import { DEFAULT_JOBS, type SqliteJobsOptions } from './options.ts'
 import { formatTime, parseJson, parseTime } from './stored-values.ts'
 
 /**
@@ -29,7 +29,7 @@ import { formatTime, parseJson, parseTime } from './stored-values.ts'
 export function sqliteJobs(database: SqliteDatabase, options: SqliteJobsOptions = {}): JobStore {
   expectSqlite('database', database)
   expectOptions(options, { table: 1, columns: 1, statuses: 1, clock: 1 })
-  const { table = 'jobs', clock = systemClock } = options
+  const { table = DEFAULT_JOBS, clock = systemClock } = options
   expectText('table', table)
   const columns = fieldsOf('columns', COLUMNS, options.columns)
   const documents = new SqliteDocuments(database, table, columns, clock)
