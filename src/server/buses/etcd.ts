@@ -16,7 +16,7 @@ import { setLimited } from '../limited-map.ts'
 import { MAX_BUS_SENDERS } from '../options.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
-import type { EtcdBusOptions } from './options.ts'
+import { ETCD_KEY, type EtcdBusOptions } from './options.ts'
 
 /** How many characters are sent together at most, each of up to three bytes. */
 const BATCH_LENGTH = MAX_ETCD_BYTES / 3
@@ -30,7 +30,7 @@ const BATCH_LENGTH = MAX_ETCD_BYTES / 3
 export function etcdBus(client: EtcdClient, options: EtcdBusOptions = {}): Bus & AsyncDisposable {
   const database = etcdDatabase(client)
   expectOptions(options, { key: 1 })
-  const { key: name = 'holdfast-bus' } = options
+  const { key: name = ETCD_KEY } = options
   expectText('key', name)
   const key = database.prefix + name
 

@@ -7,7 +7,7 @@ import type { Bus } from '../bus.ts'
 import { type MysqlTable, tableOf } from '../mysql.ts'
 import { BUS_LATE_MS, BUS_MESSAGES_AT_ONCE, BUS_POLL_MS, KEEP_BUS_MESSAGES_MS } from '../options.ts'
 import { createBus, inTurns, type Transport, type TransportContext } from './create-bus.ts'
-import type { MysqlBusOptions } from './options.ts'
+import { MYSQL_TABLE, type MysqlBusOptions } from './options.ts'
 
 const NOW = `(${MYSQL_CLOCK} div 1000)`
 
@@ -19,7 +19,7 @@ const NOW = `(${MYSQL_CLOCK} div 1000)`
  */
 export function mysqlBus(client: MysqlClient, options: MysqlBusOptions = {}): Bus & AsyncDisposable {
   expectOptions(options, { table: 1, poll: 1 })
-  const { table = 'holdfast_bus' } = options
+  const { table = MYSQL_TABLE } = options
   const pollMs = expectDuration('poll', options.poll ?? BUS_POLL_MS, 1)
   return createBus({ name: 'MySQL', explain: mysqlError }, (context) => {
     const columns =

@@ -3,7 +3,7 @@ import { expectNatsConnection, type NatsConnection } from '../../clients/nats.ts
 import { natsError } from '../../clients/nats-errors.ts'
 import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
-import type { NatsBusOptions } from './options.ts'
+import { NATS_SUBJECT, type NatsBusOptions } from './options.ts'
 
 /**
  * A bus on a subject of NATS. It uses your connection and leaves it open. The connection must not be `noEcho`.
@@ -14,7 +14,7 @@ import type { NatsBusOptions } from './options.ts'
 export function natsBus(connection: NatsConnection, options: NatsBusOptions = {}): Bus & AsyncDisposable {
   expectNatsConnection('connection', connection)
   expectOptions(options, { subject: 1 })
-  const { subject = 'holdfast.bus' } = options
+  const { subject = NATS_SUBJECT } = options
   expectText('subject', subject)
 
   return createBus({ name: 'NATS', explain: natsError }, ({ calls, received }) => {

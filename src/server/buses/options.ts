@@ -2,6 +2,14 @@
 import type { Duration } from '../../base/duration.ts'
 import type { PostgresClient } from '../../clients/postgres.ts'
 
+// Where messages pass, unless the options say otherwise
+
+export const POSTGRES_CHANNEL = 'holdfast_bus'
+export const MYSQL_TABLE = 'holdfast_bus'
+export const REDIS_CHANNEL = 'holdfast:bus'
+export const NATS_SUBJECT = 'holdfast.bus'
+export const ETCD_KEY = 'holdfast-bus'
+
 export interface PostgresBusOptions {
   /** Letters, digits and underscores. Default `holdfast_bus`. */
   readonly channel?: string | undefined

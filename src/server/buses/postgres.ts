@@ -14,7 +14,7 @@ import type { Bus } from '../bus.ts'
 import { BUS_PROBE_LIMIT_MS } from '../options.ts'
 import { createBus, inTurns } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
-import type { PostgresBusOptions } from './options.ts'
+import { POSTGRES_CHANNEL, type PostgresBusOptions } from './options.ts'
 import { Parts, partsOf } from './postgres-parts.ts'
 
 const NOTIFY = 'select pg_notify($1, part) from json_array_elements_text($2::text::json) as part'
@@ -30,7 +30,7 @@ const CHANNEL = /^\w{1,63}$/
 export function postgresBus(client: PostgresClient, options: PostgresBusOptions = {}): Bus & AsyncDisposable {
   const database = postgresDatabase(client)
   expectOptions(options, { channel: 1, listen: 1 })
-  const { channel = 'holdfast_bus', listen } = options
+  const { channel = POSTGRES_CHANNEL, listen } = options
   if (typeof channel !== 'string' || !CHANNEL.test(channel))
     refuse('channel', '1 to 63 letters, digits and underscores', channel)
   if (listen !== undefined) postgresDatabase(listen, 'listen')

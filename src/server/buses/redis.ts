@@ -4,7 +4,7 @@ import { redisError } from '../../clients/redis-errors.ts'
 import type { Bus } from '../bus.ts'
 import { createBus } from './create-bus.ts'
 import { type Connection, type ConnectionHooks, ListeningConnection } from './listening-connection.ts'
-import type { RedisBusOptions } from './options.ts'
+import { REDIS_CHANNEL, type RedisBusOptions } from './options.ts'
 
 /**
  * A bus on pub/sub of Redis, on a single server or a cluster. It uses your client and leaves it open, and listens on
@@ -16,7 +16,7 @@ import type { RedisBusOptions } from './options.ts'
 export function redisBus(client: RedisClient, options: RedisBusOptions = {}): Bus & AsyncDisposable {
   const redis = redisDatabase(client)
   expectOptions(options, { channel: 1 })
-  const { channel = 'holdfast:bus' } = options
+  const { channel = REDIS_CHANNEL } = options
   expectText('channel', channel)
 
   return createBus({ name: 'Redis', explain: redisError }, (context) => {
