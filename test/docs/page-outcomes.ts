@@ -43,6 +43,39 @@ export const OUTCOMES: readonly Outcome[] = [
     },
   },
   {
+    page: 'docs/start/tabs.md',
+    text: "namespace: 'notes'",
+    says: 'a second tab takes no words before it has the lock, and writes when the first one is closed',
+    look: writesInOneTab,
+  },
+  {
+    page: 'docs/start/tabs.md',
+    text: 'rebuild-index',
+    says: 'a second tab says that another one does it',
+    async look(page) {
+      expect(await page.locator('body').textContent()).toContain('rebuilt with token')
+      await page.reload({ waitUntil: 'commit' })
+      const second = await page.context().newPage()
+      await page.waitForFunction(async () => (await navigator.locks.query()).held?.length)
+      await second.goto(page.url())
+      await second.getByText('another tab does it').waitFor()
+      await second.close()
+    },
+  },
+  {
+    page: 'docs/start/tabs.md',
+    text: 'createSync<Todo>',
+    says: 'the console of the first tab shows the change of the second one',
+    async look(page, printed) {
+      await eventually(() => expect(printed.length).toBeGreaterThan(0))
+      const before = printed.length
+      const second = await page.context().newPage()
+      await second.goto(page.url())
+      await eventually(() => expect(printed.length).toBeGreaterThan(before))
+      await second.close()
+    },
+  },
+  {
     page: 'docs/project-lock.md',
     text: 'withProjectLock',
     says: 'the work under the project lock is done, and the lock is free afterwards',
@@ -174,4 +207,25 @@ async function showsThatItIsSaved(page: Page): Promise<void> {
   await page.locator('textarea:not([readonly])').fill('Minutes of the meeting')
   expect((await saved).status()).toBe(200)
   await page.locator('[data-status="saved"][data-empty="false"]').waitFor()
+}
+
+async function writesInOneTab(first: Page): Promise<void> {
+  const writable = 'textarea:not([readonly])'
+  await first.locator(writable).fill('Buy milk')
+  await eventually(async () => expect(await currentSave(first)).toEqual({ text: 'Buy milk' }))
+  const second = await first.context().newPage()
+  await second.goto(first.url(), { waitUntil: 'commit' })
+  const area = second.locator('textarea')
+  await area.focus()
+  // Most of its first second, in which it does not know yet whether another tab has the lock.
+  while (!(await second.getByText('Another tab is editing.').isVisible())) {
+    await second.keyboard.type('lost')
+    expect(await second.locator('p').first().textContent()).not.toBe('Saved')
+  }
+  expect(await area.inputValue()).toBe('Buy milk')
+  expect(await second.getByRole('button').count()).toBe(0)
+  await first.goto('about:blank')
+  await second.locator(writable).fill('Buy bread')
+  await eventually(async () => expect(await currentSave(second)).toEqual({ text: 'Buy bread' }))
+  await second.close()
 }
