@@ -13,7 +13,7 @@ const WITH_PROCESSES = [
 ]
 
 /** Tests that pack the package, install it and compile with it. */
-const PACKING = ['exports', 'bin'].map((name) => `test/package/${name}.test.ts`)
+const PACKING = ['exports', 'bin', 'oldest-node'].map((name) => `test/package/${name}.test.ts`)
 
 /** Tests that replace modules. They get modules of their own; all other units share those of their worker. */
 const UNITS = testsIn('src', 'web/src', 'test/promises', 'test/package', 'test/locks')

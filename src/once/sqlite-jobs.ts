@@ -103,9 +103,9 @@ class SqliteDocuments implements JobDocuments {
     return this.#run(() => {
       const { keptUntil, lockExpiresAt } = quoted(this.#columns)
       const sql = `delete from ${this.#tableName} where id in (select id from ${this.#tableName}
-        where ${keptUntil} <= ?1 and coalesce(${lockExpiresAt} <= ?1, true) limit ?2)`
+        where ${keptUntil} <= ? and coalesce(${lockExpiresAt} <= ?, true) limit ?)`
       const now = formatTime(this.#clock.now())
-      const { changes } = this.#statement(sql).run(now, limit) as { changes: number | bigint }
+      const { changes } = this.#statement(sql).run(now, now, limit) as { changes: number | bigint }
       return Number(changes)
     })
   }

@@ -6,6 +6,7 @@ interface Manifest {
   readonly homepage: string
   readonly repository: { readonly type: string; readonly url: string }
   readonly bugs: string
+  readonly engines: { readonly node: string }
   readonly files: readonly string[]
   readonly bin: { readonly holdfast: string }
   /** Modules that a bundler for pages replaces, and those that it takes instead. */

@@ -161,7 +161,7 @@ function changeToWal(database: DatabaseSync): void {
 
 function sqliteDialect(database: DatabaseSync): Dialect {
   expectSqlite('database', database, 'a path, or a DatabaseSync of node:sqlite')
-  const statements = new Map<string, StatementSync>()
+  const statements = new Map<string, Prepared>()
   const expectFile = fileCheck(database)
   const run = <T>(work: () => T) =>
     unlessBusy(() => {
@@ -171,9 +171,9 @@ function sqliteDialect(database: DatabaseSync): Dialect {
   return {
     sql: (text, values) =>
       run(() => {
-        const statement = statements.get(text) ?? prepareSqlite(database, text)
-        statements.set(text, statement)
-        return statement.all(...values) as SqlRow[]
+        const prepared = statements.get(text) ?? prepare(database, text)
+        statements.set(text, prepared)
+        return prepared.statement.all(...prepared.places.map((place) => values[place] ?? null)) as SqlRow[]
       }),
     serial: 'integer primary key autoincrement',
     now: `cast(unixepoch('subsec') * 1000 as integer)`,
@@ -187,6 +187,18 @@ function sqliteDialect(database: DatabaseSync): Dialect {
         })
       }),
   }
+}
+
+interface Prepared {
+  readonly statement: StatementSync
+  /** Of each `?`: which of the values it stands for. */
+  readonly places: readonly number[]
+}
+
+/** Node before 22.20 and 24.7 binds nothing to `?1`, so the values are given in the order of the text. */
+function prepare(database: DatabaseSync, text: string): Prepared {
+  const places = Array.from(text.matchAll(/\?(\d)/g), ([, number]) => Number(number) - 1)
+  return { statement: prepareSqlite(database, text.replaceAll(/\?\d/g, '?')), places }
 }
 
 function look(database: DatabaseSync, table: string): Awaited<ReturnType<Dialect['look']>> {

@@ -12,6 +12,9 @@ const COLUMNS =
 /** Sorts after every name that begins with the prefix: it is longer than any name may be. */
 const LAST_SUFFIX = '\u{10ffff}'.repeat(128)
 
+/** A condition on the meta table, with the time as its value: nobody watches, and the tables are of this version. */
+const UNWATCHED = `watch_until <= ? AND version = ${VERSION}`
+
 export interface Meta {
   /** The highest token of all rows that were deleted. */
   readonly floor: number
@@ -24,7 +27,10 @@ export interface StoredChange {
   readonly lease: string
 }
 
-/** Every statement of the store, prepared once for its connection. */
+/**
+ * Every statement of the store, prepared once for its connection. Values stand as plain `?`, in their order: Node
+ * before 22.20 and 24.7 takes `?1` for a name, to which it binds nothing.
+ */
 export class Queries {
   readonly #statements: ReturnType<typeof prepareAll>
 
@@ -43,20 +49,32 @@ export class Queries {
 
   /** Whether a lease with this id is in the row, live or not. */
   hasLease(resource: string, id: string): boolean {
-    return this.#statements.hasLease.get(resource, id) !== undefined
+    return this.#statements.hasLease.get(resource, id, id) !== undefined
   }
 
   /** Grants a resource that is free and for which nobody waits, if the token is higher than its last one. */
   grant(request: RowAsk, token: number, now: number): boolean {
     const { resource, id, owner, ttl, metadata, process = null } = request
     const json = metadata ? JSON.stringify(metadata) : null
-    const { changes } = this.#statements.grant.run(resource, token, id, owner, json, now, ttl, process)
+    const { changes } = this.#statements.grant.run(
+      resource,
+      token,
+      id,
+      owner,
+      json,
+      now,
+      now + ttl,
+      ttl,
+      process,
+      now,
+      token,
+    )
     return Number(changes) === 1
   }
 
   /** Ends a live lease that still has this expiry, if nobody waits for it. */
   release({ resource, id, expiresAt }: LeaseRecord, now: number): boolean {
-    return Number(this.#statements.release.run(resource, id, expiresAt, now).changes) === 1
+    return Number(this.#statements.release.run(now, resource, id, expiresAt, now, now).changes) === 1
   }
 
   save(row: StoredRow): void {
@@ -185,26 +203,27 @@ function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables
     find: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource = ?`),
     read: statement(`SELECT ${COLUMNS} FROM ${leases} WHERE resource IN (SELECT value FROM json_each(?))`),
     hasLease: statement(
-      `SELECT 1 FROM ${leases} WHERE resource = ?1 AND (leases IS NULL AND id = ?2 OR EXISTS (
-         SELECT 1 FROM json_each(leases) WHERE value ->> 'id' = ?2 AND value ->> 'keptUntil' IS NULL))`,
+      `SELECT 1 FROM ${leases} WHERE resource = ? AND (leases IS NULL AND id = ? OR EXISTS (
+         SELECT 1 FROM json_each(leases) WHERE value ->> 'id' = ? AND value ->> 'keptUntil' IS NULL))`,
     ),
     // No RETURNING: its temporary table would cost a third more.
     grant: statement(
       `INSERT INTO ${leases} (${COLUMNS})
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6 + ?7, ?7, 0, NULL, ?8, NULL FROM ${meta} WHERE ${unwatched('?6')} AND floor < ?2
+       SELECT ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, ?, NULL FROM ${meta} WHERE ${UNWATCHED} AND floor < ?
        ON CONFLICT (resource) DO UPDATE
-       SET token = ?2, id = ?3, owner = ?4, metadata = ?5, acquired_at = ?6, expires_at = ?6 + ?7, span = ?7,
-           process = ?8
-       WHERE id IS NULL AND line IS NULL AND token < ?2`,
+       SET token = excluded.token, id = excluded.id, owner = excluded.owner, metadata = excluded.metadata,
+           acquired_at = excluded.acquired_at, expires_at = excluded.expires_at, span = excluded.span,
+           process = excluded.process
+       WHERE id IS NULL AND line IS NULL AND token < excluded.token`,
     ),
     save: statement(
       `INSERT OR REPLACE INTO ${leases} (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     release: statement(
       `UPDATE ${leases}
-       SET id = NULL, owner = NULL, metadata = NULL, acquired_at = NULL, expires_at = NULL, span = NULL, ended_at = ?4
-       WHERE resource = ?1 AND id = ?2 AND expires_at = ?3 AND expires_at > ?4 AND line IS NULL AND leases IS NULL
-         AND EXISTS (SELECT 1 FROM ${meta} WHERE ${unwatched('?4')})`,
+       SET id = NULL, owner = NULL, metadata = NULL, acquired_at = NULL, expires_at = NULL, span = NULL, ended_at = ?
+       WHERE resource = ? AND id = ? AND expires_at = ? AND expires_at > ? AND line IS NULL AND leases IS NULL
+         AND EXISTS (SELECT 1 FROM ${meta} WHERE ${UNWATCHED})`,
     ),
     waiters: statement(
       `SELECT place, id, channel, owner, share FROM ${waiters} WHERE resource = ? ORDER BY place`,
@@ -252,11 +271,6 @@ function prepareAll(db: DatabaseSync, { leases, waiters, meta, changes }: Tables
       `SELECT data_version ${shared ? '+ total_changes()' : ''} AS counter FROM pragma_data_version`,
     ),
   }
-}
-
-/** A condition on the meta table: nobody watches, and the tables have the version of this code. */
-function unwatched(now: string): string {
-  return `watch_until <= ${now} AND version = ${VERSION}`
 }
 
 function rows(found: unknown): StoredRow[] {
