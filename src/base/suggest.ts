@@ -122,6 +122,8 @@ const ELSEWHERE: readonly {
     meant: '`wait` of `acquire`',
   },
   { beside: 'owner wait', names: 'force steal', meant: '`release`' },
+  // There, they are how long one waits for the lock. `retry` is about a store that does not answer.
+  { beside: 'owner wait', names: 'retryCount retryDelay retryJitter acquireAttemptsLimit', meant: '`wait`' },
   {
     beside: 'owner share',
     names: 'onEvent onAcquire onAcquired onRenew onRenewed onRelease onReleased listener',
@@ -129,7 +131,7 @@ const ELSEWHERE: readonly {
   },
   {
     beside: 'owner heartbeat',
-    names: 'onLost onLoss onExpire onExpired onExpiry onAbort',
+    names: 'onLost onLockLost onLeaseLost onLoss onExpire onExpired onExpiry onAbort',
     meant: '`lease.onLost`',
   },
   { beside: 'owner share', names: 'token fencing fencingToken fence', meant: '`lease.token`' },
@@ -227,7 +229,8 @@ export function misspelt(name: string, known: readonly string[]): string | undef
 
 /** For a message about a wrong argument: the mistake that this value suggests. Empty: none. */
 export function hintFor(option: string, received: unknown): string {
-  if (option === 'options' && typeof received === 'number' && received >= 1000)
+  // redlock has the time before the work.
+  if ((option === 'options' || option === 'work') && typeof received === 'number' && received >= 1000)
     return `; write a time as an option, such as { ttl: ${received} }`
   // Nothing else that is text is shown: it may be an address with a password.
   if (option === 'options' && typeof received === 'string' && /^\d+(ms|s|m|h)$/.test(received))
