@@ -228,7 +228,7 @@ function failure(check: string, text: string, remedy: string): Finding {
   return { check, state: 'failure', text, remedy }
 }
 
-function warning(check: string, text: string, remedy: string): Finding {
+export function warning(check: string, text: string, remedy: string): Finding {
   return { check, state: 'warning', text, remedy }
 }
 

@@ -37,6 +37,17 @@ describe.each(kindsOfStores({ redis, postgres, mysql, nats, etcd }))('%s', (_, s
 })
 
 describe('holdfast doctor', () => {
+  it('says that nobody uses the default store, if it is not there', async () => {
+    const cwd = temporaryDirectory()
+    const first = await holdfast(['doctor'], { cwd })
+    expect(first.stdout).toMatch(
+      /db\n {2}! store +no file was there yet.*\n +→ name yours, or set HOLDFAST_STORE\n/,
+    )
+    expect(first.code).toBe(0)
+    for (const args of [['doctor'], ['doctor', 'sqlite:./other.db']])
+      expect((await holdfast(args, { cwd })).stdout).not.toContain('no file was there')
+  })
+
   it.each([
     [
       'no directory',

@@ -4,12 +4,12 @@ import { LeaseError } from '../../base/errors.ts'
 import { randomId } from '../../base/random-id.ts'
 import { redactAddress } from '../../base/redact.ts'
 import { type Command, STORE_OPTIONS } from '../command.ts'
-import { CHECKS, type Finding, failureOf, ok, thrownBy } from '../doctor-checks.ts'
+import { CHECKS, type Finding, failureOf, ok, thrownBy, warning } from '../doctor-checks.ts'
 import { EXIT } from '../exit-codes.ts'
 import { asFailure } from '../failure.ts'
 import { jsonText } from '../json-text.ts'
 import { CHECK_LIMIT_MS, DOCTOR_NAME_WIDTH } from '../options.ts'
-import { openStore, storeAddress } from '../stores/index.ts'
+import { isNewDefault, openStore, storeAddress } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -26,7 +26,8 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
   ],
 
   async run({ positionals, settings, terminal }) {
-    const address = storeAddress(settings, positionals[0] ?? settings.text('store'))
+    const named = positionals[0] ?? settings.text('store')
+    const address = storeAddress(settings, named)
     const isJson = settings.is('json')
     const findings: Finding[] = []
     const report = (found: readonly Finding[]) => {
@@ -35,6 +36,10 @@ file, directory, table or bucket if it is missing. Exits with ${EXIT.no} when a 
         for (const line of found.flatMap((finding) => describe(finding, terminal))) terminal.print(line)
     }
     if (!isJson) terminal.print(terminal.style('bold', redactAddress(address)))
+    if (isNewDefault(settings, named))
+      report([
+        warning('store', 'no file was there yet, so nobody uses it', 'name yours, or set HOLDFAST_STORE'),
+      ])
     await checkStore(address, report, terminal.step)
     terminal.step('')
     const hasFailed = findings.some(({ state }) => state === 'failure')

@@ -11,6 +11,7 @@ import { run } from './run.ts'
 const opened = vi.hoisted(() => ({ store: undefined as unknown as LeaseStore }))
 vi.mock('../stores/index.ts', () => ({
   storeAddress: () => 'memory:',
+  isNewDefault: () => false,
   withStore: (_: string, work: (opened: { store: LeaseStore }) => Promise<number>) => work(opened),
 }))
 

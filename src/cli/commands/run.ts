@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { systemClock } from '../../base/clock.ts'
 import { createLeases, type Lease, type Leases } from '../../core/index.ts'
 import type { Command } from '../command.ts'
@@ -11,7 +10,7 @@ import { supervise } from '../run/supervise.ts'
 import { trackExpiry } from '../run/track-expiry.ts'
 import { WaitReport } from '../run/wait-report.ts'
 import { RunSignals, signalExitCode } from '../signals.ts'
-import { closed, storeAddress, withStore } from '../stores/index.ts'
+import { closed, isNewDefault, storeAddress, withStore } from '../stores/index.ts'
 import type { OpenedStore } from '../stores/opened-store.ts'
 
 export const run: Command = {
@@ -55,8 +54,7 @@ Exits with ${EXIT.held} when another holds the lease, and with ${EXIT.lost} when
     const report = createReport({ settings, terminal })
     const signals = new RunSignals()
     const address = storeAddress(settings)
-    // The default store of another directory is another store.
-    const isNew = settings.text('store') === undefined && !existsSync(address.replace('sqlite:', ''))
+    const isNew = isNewDefault(settings)
     const startedAt = performance.now()
     const waitLeft = () => Math.max(0, Math.ceil(options.wait - (performance.now() - startedAt)))
     const hold = async (opened: OpenedStore): Promise<number> => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { orAborted } from '../../base/abort.ts'
 import { answerWithin, settledWithin } from '../../base/answer-within.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -45,6 +46,11 @@ export function storeAddress(settings: CommandSettings, named = settings.text('s
   if (!/^postgres(ql)?:/.test(address))
     throw usageFailure('--listen: only a store of Postgres has a connection for notifications')
   return `${address}${address.includes('?') ? '&' : '?'}listen=${encodeURIComponent(listen.toWellFormed())}`
+}
+
+/** Whether the default store is meant, and is not there. That of another directory is another store. */
+export function isNewDefault(settings: CommandSettings, named = settings.text('store')): boolean {
+  return named === undefined && !existsSync(SETTINGS.store.default.replace('sqlite:', ''))
 }
 
 /** Opens the store, runs the work, and closes the store. Failures name the store. */
