@@ -40,11 +40,15 @@ describe('the people in view of a document', () => {
     members({ s1: 'Mika', s2: 'Aoi' })
     view.dispatch({ type: 'granted', token: HOLDER.token })
     view.dispatch({ type: 'holder', holder: HOLDER })
+    const isOver = () =>
+      expect(seen()).toEqual([
+        ['Mika', 'viewing', null, true],
+        ['Aoi', 'viewing', null, false],
+      ])
     view.dispatch({ type: 'lost', error: null })
-    expect(seen()).toEqual([
-      ['Mika', 'viewing', null, true],
-      ['Aoi', 'viewing', null, false],
-    ])
+    isOver()
+    view.dispatch({ type: 'acquiring' })
+    isOver()
   })
 
   it('the people in view of a document come and go, and a new connection brings the whole list', () => {

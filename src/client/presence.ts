@@ -33,14 +33,14 @@ export function followPeople(view: LockView): (event: string, data: Body) => voi
 
 /** One entry for each session: the editor first, then the waiters in their order, then the others. */
 function peopleInView({ state }: LockView, members: ReadonlyMap<string, string | null>): Participant[] {
-  const { holder, waiters, me, phase } = state
+  const { holder, waiters, me, held, phase } = state
   const people = new Map<string, Participant>()
   const add = (sessionId: string, name: string | null, role: Participant['role'], place: number | null) => {
     if (people.has(sessionId) || people.size >= MAX_PEOPLE) return
     people.set(sessionId, { sessionId, name, role, place, isMe: sessionId === me?.sessionId })
   }
-  // Without a connection, a tab that has lost the lock hears of no other holder.
-  const isLost = holder?.isMe && (phase === 'lost' || phase === 'error')
+  // Without a connection, a tab that has lost the lock hears of no other holder, also when it asks again.
+  const isLost = holder?.isMe && !held && phase !== 'idle'
   if (holder && !isLost)
     add(holder.sessionId, holder.name ?? members.get(holder.sessionId) ?? null, 'editing', null)
   for (const [place, { sessionId, name }] of waiters.entries()) add(sessionId, name, 'waiting', place)

@@ -34,6 +34,7 @@ const STYLES: Readonly<Record<AutoSaveMessage, readonly [tone: AutoSaveTone, ico
   newer: ['waiting', 'warning'],
   unsaved: ['pending', 'pencil'],
   saving: ['pending', 'arrows'],
+  opening: ['pending', 'clock'],
   waiting: ['waiting', 'clock'],
   retrying: ['waiting', 'warning'],
   held: ['lost', 'lock'],
@@ -49,7 +50,7 @@ const STYLES: Readonly<Record<AutoSaveMessage, readonly [tone: AutoSaveTone, ico
 }
 
 /** Shown, but not announced by screen readers, because they change with every pause of the user. */
-const SILENT: readonly AutoSaveMessage[] = ['nothing', 'unsaved', 'saving', 'waiting']
+const SILENT: readonly AutoSaveMessage[] = ['nothing', 'unsaved', 'saving', 'opening', 'waiting']
 
 /**
  * Shows whether the work is saved, with details on demand. Needs `holdfast/react/styles.css`.

@@ -8,6 +8,7 @@ export type AutoSaveMessage =
   | 'newer'
   | 'unsaved'
   | 'saving'
+  | 'opening'
   | 'waiting'
   | 'retrying'
   | 'held'
@@ -34,7 +35,7 @@ export interface AutoSaveText {
 }
 
 export function messageOf(state: AutoSaveState): AutoSaveMessage {
-  const { phase, savedAt, backend, savedBy, readOnly, takingOver, stale, error } = state
+  const { phase, unsaved, savedAt, backend, savedBy, readOnly, takingOver, stale, error } = state
   switch (phase) {
     case 'disabled':
       return 'off'
@@ -45,7 +46,7 @@ export function messageOf(state: AutoSaveState): AutoSaveMessage {
     case 'debouncing':
       return 'unsaved'
     case 'awaiting-lock':
-      return 'waiting'
+      return unsaved ? 'waiting' : 'opening'
     case 'writing':
     case 'committing':
     case 'gc':
@@ -78,6 +79,7 @@ const en: AutoSaveTexts = {
   ),
   unsaved: say('Unsaved changes', 'Your changes are saved when you stop typing.'),
   saving: say('Saving', 'Your changes are being written.'),
+  opening: say('Opening', 'Looking whether another tab is editing.'),
   waiting: say('Waiting to save', 'Another tab may be writing. Your changes are kept in this tab.'),
   retrying: say('Not saved, trying again', 'The last attempt failed. Your changes are kept in this tab.'),
   held: say(
@@ -112,7 +114,7 @@ const en: AutoSaveTexts = {
   ),
   off: say('Autosave is off', 'Changes are not saved automatically.'),
   retry: 'Retry',
-  takeover: 'Edit here instead',
+  takeover: 'Edit here',
 }
 
 const ja: AutoSaveTexts = {
@@ -128,6 +130,7 @@ const ja: AutoSaveTexts = {
   ),
   unsaved: say('未保存の変更', '入力が止まると自動で保存します。'),
   saving: say('保存中', '変更を書き込んでいます。'),
+  opening: say('開いています', '別のタブで編集中かどうかを確認しています。'),
   waiting: say('保存の順番待ち', '別のタブが書き込み中かもしれません。変更はこのタブに残っています。'),
   retrying: say('未保存、再試行中', '保存に失敗しました。変更はこのタブに残っています。'),
   held: say(

@@ -34,9 +34,16 @@ export interface BannerInput {
   readonly lang: Language
   /** Whether the reader was asked to confirm a takeover, and a function that asks. `null` withdraws the question. */
   readonly confirm: { readonly isAsked: boolean; readonly ask: (token: number | null) => void }
+  /** Asks the holder for the lock, or takes it over. */
+  readonly demand: (how: DemandKind) => unknown
+  /** What the server has refused to this person, the latest last. */
+  readonly refused: readonly DemandKind[]
   /** Saves before the lock is released or handed over. */
   readonly onHandoff: (() => void | Promise<void>) | undefined
 }
+
+/** As the server names them. */
+export type DemandKind = 'takeover' | 'request'
 
 /** Between two sentences. */
 export const SPACES = { en: ' ', ja: '' }
@@ -62,12 +69,10 @@ const byPhase: Readonly<Record<DocumentLockState['phase'], (input: BannerInput) 
 
   waiting(input) {
     const { state, words } = input
-    const { demand, passedBy, place } = state
+    const { passedBy, place } = state
     const other = otherOf(input)
     const leave = leaveAction(input)
-    const first = demand
-      ? words.demand[demand](other?.name ?? null)
-      : passedBy && words.passedBy(passedBy.name)
+    const first = demandText(input) ?? (passedBy && words.passedBy(passedBy.name))
     return {
       tone: 'waiting',
       text: first === null ? words.waiting(other, place) : sentences(input, first, words.place(place)),
@@ -101,13 +106,13 @@ const byPhase: Readonly<Record<DocumentLockState['phase'], (input: BannerInput) 
 
   'read-only'(input) {
     const { state, words } = input
-    const { demand, idle } = state
+    const { idle } = state
     const other = otherOf(input)
     return {
       tone: 'unknown',
-      text: demand
-        ? words.demand[demand](other?.name ?? null)
-        : sentences(input, idle?.isOver && words.wasIdle, other ? words.readOnly(other) : words.nobody),
+      text:
+        demandText(input) ??
+        sentences(input, idle?.isOver && words.wasIdle, other ? words.readOnly(other) : words.nobody),
       actions: isPending(state) ? pendingActions(input) : [queueAction(input), ...demandActions(input)],
       ...postponement(state),
     }
@@ -136,7 +141,7 @@ const byPhase: Readonly<Record<DocumentLockState['phase'], (input: BannerInput) 
 
 /** The reader wants to take the lock over. */
 function confirmation(input: BannerInput): BannerContent {
-  const { lock, words, confirm } = input
+  const { words, confirm, demand } = input
   return {
     tone: 'waiting',
     text: words.confirmTakeover(otherOf(input)?.name ?? null),
@@ -146,7 +151,7 @@ function confirmation(input: BannerInput): BannerContent {
         text: words.takeover,
         run() {
           confirm.ask(null)
-          return lock?.takeover()
+          return demand('takeover')
         },
       },
     ],
@@ -241,12 +246,28 @@ function pendingActions(input: BannerInput): Action[] {
 }
 
 /** Asks for the lock that another person has, or takes it over. */
-function demandActions({ state, lock, words, confirm }: BannerInput): Action[] {
+function demandActions({ state, words, confirm, demand, refused }: BannerInput): Action[] {
   const { holder } = state
-  return [
-    { text: words.ask, run: () => lock?.requestHandoff(), rank: 'quiet' },
-    { text: words.takeover, run: () => confirm.ask(holder?.token ?? null), rank: 'quiet' },
-  ]
+  const ask: Action = { text: words.ask, run: () => demand('request'), rank: 'quiet' }
+  const takeover: Action = {
+    text: words.takeover,
+    run: () => confirm.ask(holder?.token ?? null),
+    rank: 'quiet',
+  }
+  return [...(refused.includes('request') ? [] : [ask]), ...(refused.includes('takeover') ? [] : [takeover])]
+}
+
+/** What became of the reader's demand; `null` without one. */
+function demandText(input: BannerInput): string | null {
+  const { state, words, refused } = input
+  const latest = isForbidden(state) ? refused.at(-1) : undefined
+  if (latest) return words.mayNot[latest]
+  return state.demand && words.demand[state.demand](otherOf(input)?.name ?? null)
+}
+
+/** Whether the server has refused the demand to this person. */
+export function isForbidden({ demand, error }: DocumentLockState): boolean {
+  return demand === 'failed' && Object(error?.cause).error === 'forbidden'
 }
 
 /** Whether this tab has asked for the lock, and nothing is decided. */

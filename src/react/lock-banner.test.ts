@@ -3,6 +3,7 @@ import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
 import { type DocumentLock, type DocumentLockState, INITIAL_STATE } from '../client/index.ts'
 import { LeaseError, type LeaseErrorCode } from '../core/index.ts'
+import { contentOf, type DemandKind } from './banner-content.ts'
 import { LockBanner, type LockBannerProps } from './lock-banner.tsx'
 import { lockTexts } from './lock-texts.ts'
 
@@ -225,5 +226,41 @@ describe('an error of the lock', () => {
     const failed = vi.fn((reason: string) => `Sorry: ${reason}`)
     expect(alertOf('store-failed', { texts: { failed } }).text).toBe(`Sorry: ${REASON}`)
     expect(failed).toHaveBeenCalledWith(REASON, 'store-failed')
+  })
+})
+
+describe('a demand that the server forbids', () => {
+  const contentAfter = (refused: readonly DemandKind[], error: string, lang: 'en' | 'ja' = 'en') =>
+    contentOf({
+      state: {
+        ...INITIAL_STATE,
+        phase: 'read-only',
+        demand: 'failed',
+        error: new LeaseError('store-failed', 'refused', { cause: { error, status: 403 } }),
+      },
+      lock: null,
+      words: lockTexts[lang],
+      lang,
+      confirm: { isAsked: false, ask() {} },
+      demand() {},
+      refused,
+      onHandoff: undefined,
+    })
+
+  it.each([
+    ['takeover', 'en', 'You may not take over.', ['Wait in line', 'Ask for it']],
+    ['takeover', 'ja', '引き継ぐ権限がありません。', ['順番を待つ', '交代をお願い']],
+    ['request', 'en', 'You may not ask for it.', ['Wait in line', 'Take over']],
+  ] as const)(
+    'a demand that the server forbids is not offered again (%s, %s)',
+    (how, lang, text, actions) => {
+      const content = contentAfter([how], 'forbidden', lang)
+      expect([content.text, content.actions.map(({ text }) => text)]).toEqual([text, actions])
+    },
+  )
+
+  it('a demand that failed otherwise may be repeated', () => {
+    const { text, actions } = contentAfter([], 'internal')
+    expect([text, actions.length]).toEqual([lockTexts.en.demand.failed(null), 3])
   })
 })

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { warnOnce } from '../base/warn.ts'
 import type { DocumentLock, DocumentLockPhase, DocumentLockState, DraftState } from '../client/index.ts'
-import { type Action, contentOf, SPACES } from './banner-content.ts'
+import { type Action, contentOf, type DemandKind, isForbidden, SPACES } from './banner-content.ts'
 import { withIsolatedNames } from './isolated-name.ts'
 import { type LockTexts, lockTexts } from './lock-texts.ts'
 import { useEveryDay } from './moment-text.ts'
@@ -31,6 +31,12 @@ export interface LockBannerProps {
   readonly onHandoff?: (() => void | Promise<void>) | undefined
   /** @deprecated Use `onHandoff`. */
   readonly onHandOver?: (() => void | Promise<void>) | undefined
+}
+
+/** Another document may allow more. */
+interface Refusals {
+  readonly refused: readonly DemandKind[]
+  readonly by: DocumentLock | null
 }
 
 /** What the reader must hear at once. */
@@ -63,12 +69,20 @@ export function LockBanner(props: LockBannerProps): ReactNode {
   /** The token of the holder that the reader may want to take the lock from. */
   const [asked, setAsked] = useState<number | null>(null)
   const confirm = { isAsked: asked !== null && asked === state.holder?.token, ask: setAsked }
+  const [{ refused, by }, setRefused] = useState<Refusals>({ refused: [], by: null })
+  const demand = async (how: DemandKind) => {
+    await (how === 'takeover' ? lock?.takeover() : lock?.requestHandoff())
+    if (lock && isForbidden(lock.state))
+      setRefused((before) => ({ refused: [...(before.by === lock ? before.refused : []), how], by: lock }))
+  }
   const { tone, text, detail, actions, until, isCounted } = contentOf({
     state,
     lock,
     words,
     lang,
     confirm,
+    demand,
+    refused: by === lock ? refused : [],
     onHandoff,
   })
   const isAlarm = ALARMS.includes(state.phase)

@@ -55,6 +55,8 @@ export interface LockTexts {
   readonly confirmTakeover: (name: string | null) => string
   /** The progress of a takeover, or of a request for a handoff. */
   readonly demand: Readonly<Record<Demand, (name: string | null) => string>>
+  /** The server does not let this person do that. */
+  readonly mayNot: Readonly<Record<'takeover' | 'request', string>>
   readonly lost: string
   /** The lock was lost, and there is no connection. */
   readonly lostOffline: string
@@ -133,6 +135,7 @@ const en: LockTexts = {
     unanswered: (name) => `${name ?? 'The other'} has not answered.`,
     failed: () => 'That did not work. Try again, or wait in line.',
   },
+  mayNot: { takeover: 'You may not take over.', request: 'You may not ask for it.' },
   lost: 'You are no longer editing. Edit again to continue.',
   lostOffline: 'No connection. You are no longer editing. Edit again when it is back.',
   kept: 'Your text is kept.',
@@ -212,6 +215,7 @@ const ja: LockTexts = {
     unanswered: (name) => `${person(name)}から返事がありませんでした。`,
     failed: () => 'うまくいきませんでした。もう一度試すか、順番を待ってください。',
   },
+  mayNot: { takeover: '引き継ぐ権限がありません。', request: '交代をお願いする権限がありません。' },
   lost: '編集が終了しました。続けるには、もう一度編集してください。',
   lostOffline: '接続が切れ、編集が終了しました。つながったら、もう一度編集してください。',
   kept: '文章は残っています。',

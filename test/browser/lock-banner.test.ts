@@ -41,6 +41,24 @@ describe.each([
     run('show', { url: server.url, room, name, isProvided, ...(token !== undefined && { token }) })
   const sockets = () => server.locks.channels.sockets
 
+  it('a takeover that the server forbids is not offered again, and a request still is', async () => {
+    const settings = { port: 0, origins: [new URL(page.url()).origin], logLevel: 'silent' } as const
+    const authorize = (_: unknown, action: string) => action !== 'takeover'
+    await using strict = await createServer({ store: memoryStore(), settings, authorize })
+    const body = JSON.stringify({ name: 'Ken' })
+    const headers = { 'content-type': 'application/json' }
+    const lock = await fetch(`${strict.url}/api/documents/strict/lock`, { method: 'POST', body, headers })
+    expect(lock.status).toBe(200)
+    await run('show', { url: strict.url, room: 'strict', name: 'Mika', isProvided })
+    const takeover = page.getByRole('button', { name: 'Take over' })
+    await takeover.click()
+    await page.getByText('Take over from').waitFor()
+    await takeover.click()
+    await page.getByText('You may not take over.').waitFor()
+    await page.getByRole('button', { name: 'Ask for it' }).waitFor()
+    expect(await takeover.count()).toBe(0)
+  })
+
   it('sends its headers, and keeps the lock while they change, also if the sender is unknown for a while', async () => {
     await show('headers', 'Mika', TOKEN)
     await page.getByRole('button', { name: 'Write' }).click()
