@@ -69,12 +69,7 @@ export function LockBanner(props: LockBannerProps): ReactNode {
   /** The token of the holder that the reader may want to take the lock from. */
   const [asked, setAsked] = useState<number | null>(null)
   const confirm = { isAsked: asked !== null && asked === state.holder?.token, ask: setAsked }
-  const [{ refused, by }, setRefused] = useState<Refusals>({ refused: [], by: null })
-  const demand = async (how: DemandKind) => {
-    await (how === 'takeover' ? lock?.takeover() : lock?.requestHandoff())
-    if (lock && isForbidden(lock.state))
-      setRefused((before) => ({ refused: [...(before.by === lock ? before.refused : []), how], by: lock }))
-  }
+  const { demand, refused } = useDemands(lock)
   const { tone, text, detail, actions, until, isCounted } = contentOf({
     state,
     lock,
@@ -82,7 +77,7 @@ export function LockBanner(props: LockBannerProps): ReactNode {
     lang,
     confirm,
     demand,
-    refused: by === lock ? refused : [],
+    refused,
     onHandoff,
   })
   const isAlarm = ALARMS.includes(state.phase)
@@ -136,6 +131,17 @@ export function LockBanner(props: LockBannerProps): ReactNode {
       {until !== undefined && <Drain until={until} />}
     </section>
   )
+}
+
+/** Remembers what the server has refused to this person, the latest last. */
+function useDemands(lock: DocumentLock | null) {
+  const [{ refused, by }, setRefused] = useState<Refusals>({ refused: [], by: null })
+  const demand = async (how: DemandKind) => {
+    await (how === 'takeover' ? lock?.takeover() : lock?.requestHandoff())
+    if (lock && isForbidden(lock.state))
+      setRefused((before) => ({ refused: [...(before.by === lock ? before.refused : []), how], by: lock }))
+  }
+  return { demand, refused: by === lock ? refused : [] }
 }
 
 /** What a person must see who looks at another tab. */

@@ -210,7 +210,8 @@ describe('the indicator', () => {
     ],
     ['unsaved', { phase: 'debouncing', unsaved: true }, 'pending', /^Unsaved/, {}],
     ['writing', { phase: 'writing', unsaved: true }, 'pending', /^Saving/, {}],
-    ['waiting for the lock', { phase: 'awaiting-lock' }, 'waiting', /^Waiting/, {}],
+    ['opening', { phase: 'awaiting-lock', unsaved: false }, 'pending', /^Opening/, {}],
+    ['waiting for the lock', { phase: 'awaiting-lock', unsaved: true }, 'waiting', /^Waiting/, {}],
     ['trying again', { phase: 'backoff' }, 'waiting', /trying again/, { speaks: 'status', retry: true }],
     [
       'read-only, in the queue',
