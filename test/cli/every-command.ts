@@ -40,4 +40,5 @@ for (const address of addresses)
       const code = await runCommandLine([name, ...flags, ...args])
       print(`${JSON.stringify({ address, command: words[0], flags, code, printed })}\n`)
     }
-process.exit()
+// What is still on its way to a slow reader would be lost.
+print('', () => process.exit())
