@@ -72,13 +72,13 @@ describe.each<[string, unknown]>([
   const redis = { cluster: false, eval: async () => answer, evalSha: async () => answer }
   const operation = { shard: 0, keys: ['k'], args: ['renew'] }
 
-  it('has not answered a call, whether it was sent alone or with others', async () => {
+  it('Redis with such an answer has not answered a call, whether it was sent alone or with others', async () => {
     const batches = new Batches(redis as unknown as RedisDatabase, 'holdfast')
     const calls = Array.from({ length: 3 }, () => batches.run(operation, new Stop()))
     for (const call of calls) await expect(call).rejects.toMatchObject(UNAVAILABLE)
   })
 
-  it('has not answered a question for the waiters', async () => {
+  it('Redis with such an answer has not answered a question for the waiters', async () => {
     const queries = new Queries(
       { run: async () => ({ now: 1, value: String(answer) }) } as unknown as Batches,
       'holdfast',

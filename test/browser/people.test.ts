@@ -128,7 +128,7 @@ describe('three people and a document', () => {
     expect(await iconOf(mika)).toBe(icon)
   })
 
-  it('are notified of a request without a sound if they want to be, and only while they look at another page', async () => {
+  it('people are notified of a request without a sound if they want to be, and only while they look at another page', async () => {
     const [mika, jonas] = await open()
     const { page } = mika
     await browser.grantPermissions(['notifications'], { origin: new URL(page.url()).origin })
